@@ -1,0 +1,49 @@
+import type { SourceKind } from './sources.ts';
+
+/** Annotation keys, by meaning. Those of the first group can be renamed by flags; the rest are fixed upstream. */
+export interface AnnotationKeys {
+  readonly auto: string;
+  readonly search: string;
+  readonly match: string;
+  readonly ignore: string;
+  readonly pausePeriod: string;
+  readonly pausedAt: string;
+  readonly named: Readonly<Record<SourceKind, string>>;
+  readonly typedAuto: Readonly<Record<SourceKind, string>>;
+  readonly exclude: Readonly<Record<SourceKind, string>>;
+}
+
+export const DEFAULT_KEYS: AnnotationKeys = {
+  auto: 'reloader.stakater.com/auto',
+  search: 'reloader.stakater.com/search',
+  match: 'reloader.stakater.com/match',
+  ignore: 'reloader.stakater.com/ignore',
+  pausePeriod: 'deployment.reloader.stakater.com/pause-period',
+  pausedAt: 'deployment.reloader.stakater.com/paused-at',
+  named: {
+    ConfigMap: 'configmap.reloader.stakater.com/reload',
+    Secret: 'secret.reloader.stakater.com/reload',
+    SecretProviderClass: 'secretproviderclass.reloader.stakater.com/reload',
+  },
+  typedAuto: {
+    ConfigMap: 'configmap.reloader.stakater.com/auto',
+    Secret: 'secret.reloader.stakater.com/auto',
+    SecretProviderClass: 'secretproviderclass.reloader.stakater.com/auto',
+  },
+  exclude: {
+    ConfigMap: 'configmaps.exclude.reloader.stakater.com/reload',
+    Secret: 'secrets.exclude.reloader.stakater.com/reload',
+    SecretProviderClass: 'secretproviderclasses.exclude.reloader.stakater.com/reload',
+  },
+};
+
+export const ROLLOUT_STRATEGY = 'reloader.stakater.com/rollout-strategy';
+export const LAST_RELOADED_FROM = 'reloader.stakater.com/last-reloaded-from';
+
+/** Ours. */
+export const RECORD = 'attune.dev/record';
+export const QUIET_PERIOD = 'attune.dev/quiet-period';
+export const MAX_WAIT = 'attune.dev/max-wait';
+export const ON_CHANGE = 'attune.dev/on-change';
+/** On the pod template: makes it differ when the data changed but Stakater's hash did not. */
+export const NUDGE = 'attune.dev/nudge';

@@ -1,0 +1,20 @@
+import type { SourceRef } from '../api/sources.ts';
+
+/** `exact` is collision-free and keyed per installation: we compare it. `mark` is Stakater's SHA-1: we write it. */
+export interface Fingerprint {
+  readonly exact: string;
+  readonly mark: string;
+}
+
+/** A ConfigMap, Secret or SecretProviderClass as the core knows it: never its bytes. */
+export interface Source {
+  readonly ref: SourceRef;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Undefined: listed without its bytes, and nobody has needed them yet. */
+  readonly fingerprint: Fingerprint | undefined;
+  /** The ignore annotation says exactly "true". */
+  readonly ignored: boolean;
+  /** The match annotation says exactly "true". */
+  readonly matchable: boolean;
+}
