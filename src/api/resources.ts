@@ -8,28 +8,25 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-const row = (group: string, version: string, plural: string, kind: string, namespaced = true): Resource => ({
-  group,
-  version,
+const core = (plural: string, kind: string, namespaced = true): Resource => ({
+  group: '',
+  version: 'v1',
   plural,
   kind,
   namespaced,
 });
+const csi = (plural: string, kind: string): Resource => ({
+  ...core(plural, kind),
+  group: 'secrets-store.csi.x-k8s.io',
+});
 
-export const CONFIG_MAPS: Resource = row('', 'v1', 'configmaps', 'ConfigMap');
-export const SECRETS: Resource = row('', 'v1', 'secrets', 'Secret');
-export const NAMESPACES: Resource = row('', 'v1', 'namespaces', 'Namespace', false);
-export const EVENTS: Resource = row('', 'v1', 'events', 'Event');
-export const LEASES: Resource = row('coordination.k8s.io', 'v1', 'leases', 'Lease');
-export const SECRET_PROVIDER_CLASSES: Resource = row(
-  'secrets-store.csi.x-k8s.io',
-  'v1',
-  'secretproviderclasses',
-  'SecretProviderClass',
-);
-export const SECRET_PROVIDER_CLASS_POD_STATUSES: Resource = row(
-  'secrets-store.csi.x-k8s.io',
-  'v1',
+export const CONFIG_MAPS: Resource = core('configmaps', 'ConfigMap');
+export const SECRETS: Resource = core('secrets', 'Secret');
+export const NAMESPACES: Resource = core('namespaces', 'Namespace', false);
+export const EVENTS: Resource = core('events', 'Event');
+export const LEASES: Resource = { ...core('leases', 'Lease'), group: 'coordination.k8s.io' };
+export const SECRET_PROVIDER_CLASSES: Resource = csi('secretproviderclasses', 'SecretProviderClass');
+export const SECRET_PROVIDER_CLASS_POD_STATUSES: Resource = csi(
   'secretproviderclasspodstatuses',
   'SecretProviderClassPodStatus',
 );
