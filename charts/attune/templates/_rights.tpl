@@ -1,0 +1,78 @@
+{{/* Rights on users' objects, from the values alone: what the cluster has at render time must not decide what the program may do. */}}
+{{- define "attune.rules" -}}
+{{- $r := .Values.reloader -}}
+- apiGroups: [""]
+  resources:
+    {{- if not $r.ignoreConfigMaps }}
+    - configmaps
+    {{- end }}
+    {{- if not $r.ignoreSecrets }}
+    - secrets
+    {{- end }}
+  verbs: [get, list, watch]
+{{- if and $r.watchGlobally $r.namespaceSelector }}
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get, list, watch]
+{{- end }}
+{{- if $r.enableCSIIntegration }}
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasses, secretproviderclasspodstatuses]
+  verbs: [get, list, watch]
+{{- end }}
+- apiGroups: [apps]
+  resources: [deployments, daemonsets, statefulsets]
+  verbs: [get, list, watch, patch]
+{{- if not $r.ignoreCronJobs }}
+- apiGroups: [batch]
+  resources: [cronjobs]
+  verbs: [get, list, watch, patch]
+{{- end }}
+{{- if not $r.ignoreJobs }}
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+{{- else if not $r.ignoreCronJobs }}
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [create]
+{{- end }}
+{{- if $r.isArgoRollouts }}
+- apiGroups: [argoproj.io]
+  resources: [rollouts]
+  verbs: [get, list, watch, patch]
+{{- end }}
+{{- if $r.isOpenshift }}
+- apiGroups: [apps.openshift.io]
+  resources: [deploymentconfigs]
+  verbs: [get, list, watch, patch]
+{{- if not $r.ignoreCronJobs }}
+# OpenShift asks for this right when a Job names its CronJob as owner.
+- apiGroups: [batch]
+  resources: [cronjobs/finalizers]
+  verbs: [update]
+{{- end }}
+{{- end }}
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create, patch]
+{{- end -}}
+
+{{/* Rights on the program's own objects, in its own namespace only. Creating cannot be limited to names. */}}
+{{- define "attune.ownRules" -}}
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, create, update, delete]
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, create, delete]
+{{- if include "attune.highlyAvailable" . }}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [stakater-reloader-lock]
+  verbs: [get, watch, update]
+{{- end }}
+{{- end -}}

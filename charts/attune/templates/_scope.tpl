@@ -1,0 +1,49 @@
+{{/* What the program watches and how many copies run: every other template asks here, nobody asks the values again. */}}
+
+{{/* "true" or nothing. More than one replica is only safe with an election, so asking for replicas asks for it. */}}
+{{- define "attune.highlyAvailable" -}}
+{{- if or .Values.reloader.enableHA (gt (int .Values.reloader.deployment.replicas) 1) -}}true{{- end -}}
+{{- end -}}
+
+{{/* JSON list of the namespaces to watch, own one included; empty in the other modes. */}}
+{{- define "attune.namespaces" -}}
+{{- $asked := .Values.reloader.namespaces -}}
+{{- if kindIs "string" $asked -}}{{- $asked = splitList "," $asked -}}{{- end -}}
+{{- $names := list -}}
+{{- range $asked -}}
+{{- with trim . -}}{{- $names = append $names . -}}{{- end -}}
+{{- end -}}
+{{- if $names -}}{{- $names = append $names (include "attune.namespace" .) -}}{{- end -}}
+{{- $names | sortAlpha | uniq | toJson -}}
+{{- end -}}
+
+{{/* global, single or scoped. */}}
+{{- define "attune.mode" -}}
+{{- if .Values.reloader.watchGlobally -}}global
+{{- else if include "attune.namespaces" . | fromJsonArray -}}scoped
+{{- else -}}single
+{{- end -}}
+{{- end -}}
+
+{{/* JSON list of the namespaces in which Roles are needed; empty in global mode. */}}
+{{- define "attune.roleNamespaces" -}}
+{{- $mode := include "attune.mode" . -}}
+{{- if eq $mode "scoped" -}}{{- include "attune.namespaces" . -}}
+{{- else if eq $mode "single" -}}{{- include "attune.namespace" . | list | toJson -}}
+{{- else -}}[]
+{{- end -}}
+{{- end -}}
+
+{{/* Values that cannot work stop here, with the cure. Those that merely have no effect are told in NOTES.txt. */}}
+{{- define "attune.check" -}}
+{{- $image := printf "%s %s" .Values.image.repository .Values.image.name -}}
+{{- if regexMatch "(^|[/ ])stakater/reloader($|[@: -])" $image -}}
+{{- fail "image.repository or image.name still names stakater/reloader, which is another program. Remove both from your values, or set them to the place of Attune's image." -}}
+{{- end -}}
+{{- if and .Values.reloader.ignoreSecrets .Values.reloader.ignoreConfigMaps -}}
+{{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left to watch. Set one of them to false." -}}
+{{- end -}}
+{{- if and .Values.reloader.watchGlobally (include "attune.namespaces" . | fromJsonArray) -}}
+{{- fail "reloader.namespaces limits what is watched, reloader.watchGlobally does not. Set reloader.watchGlobally=false, or empty reloader.namespaces." -}}
+{{- end -}}
+{{- end -}}
