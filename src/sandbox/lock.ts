@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+
+/** Runs `work` while this process alone holds the lock at `path`; a lock whose holder has died is taken over. */
+export async function locked<T>(path: string, waiting: (holder: number) => void, work: () => Promise<T>): Promise<T> {
+  mkdirSync(dirname(path), { recursive: true });
+  const mine = `${path}.${randomUUID()}`;
+  writeFileSync(mine, JSON.stringify({ ...ownIdentity(), nonce: mine }));
+  try {
+    await take(path, mine, waiting);
+    try {
+      return await work();
+    } finally {
+      rmSync(path, { force: true });
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+/** The lock file appears complete or not at all: it is a second name of a file that was written before. */
+async function take(path: string, mine: string, waiting: (holder: number) => void): Promise<void> {
+  for (let told = false; !linked(mine, path); ) {
+    const held = read(path);
+    if (held === undefined) continue; // given back just now
+    const holder: ProcessIdentity = JSON.parse(held);
+    if (isAlive(holder)) {
+      if (!told) waiting(holder.pid);
+      told = true;
+      await delay(100);
+    } else {
+      removeStale(path, mine, held);
+    }
+  }
+}
+
+/** Two may see the same dead holder; who moves away a lock that a third has taken meanwhile puts it back. */
+function removeStale(path: string, mine: string, stale: string): void {
+  const aside = `${mine}.stale`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  if (read(aside) !== stale) linked(aside, path);
+  rmSync(aside, { force: true });
+}
+
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

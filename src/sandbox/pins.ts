@@ -1,0 +1,134 @@
+/** The programs of the sandbox: which version of each, and where it comes from. */
+
+export type ComponentName = 'etcd' | 'kubernetes' | 'kwok' | 'helm';
+
+export type BinaryName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kwok'
+  | 'helm';
+
+/** Where a release is published. Tests put a server of their own in the place of each. */
+export interface ReleaseSites {
+  readonly kubernetes: string;
+  readonly helm: string;
+  readonly github: string;
+  readonly githubApi: string;
+}
+
+/** One published file. */
+export interface Release {
+  readonly url: string;
+  /** A text beside the file that contains its SHA-256, or GitHub's description of the release. */
+  readonly checksumUrl: string;
+  /** The path of the program inside, when the file is an archive. */
+  readonly member?: string;
+}
+
+export interface Platform {
+  readonly os: 'linux' | 'darwin';
+  readonly arch: 'amd64' | 'arm64';
+}
+
+export interface Component {
+  readonly version: string;
+  /** Program → Go package. The module that pins them is go/<component>. */
+  readonly packages: Partial<Readonly<Record<BinaryName, string>>>;
+  /** What the linker is to write into the programs. */
+  readonly linkerFlags: string;
+  /** undefined: nothing is published for this platform. */
+  release(sites: ReleaseSites, binary: BinaryName, platform: Platform): Release | undefined;
+}
+
+export const RELEASE_SITES: ReleaseSites = {
+  kubernetes: 'https://dl.k8s.io',
+  helm: 'https://get.helm.sh',
+  github: 'https://github.com',
+  githubApi: 'https://api.github.com',
+};
+
+const KUBERNETES = '1.36.3';
+const ETCD = '3.6.13';
+const KWOK = '0.8.0';
+const HELM = '3.22.0';
+
+export const COMPONENTS: Readonly<Record<ComponentName, Component>> = {
+  etcd: {
+    version: ETCD,
+    packages: { etcd: 'go.etcd.io/etcd/server/v3' },
+    linkerFlags: '-s -w',
+    release(sites, _binary, { os, arch }) {
+      const name = `etcd-v${ETCD}-${os}-${arch}`;
+      const folder = `${sites.github}/etcd-io/etcd/releases/download/v${ETCD}`;
+      return {
+        url: `${folder}/${name}.${os === 'linux' ? 'tar.gz' : 'zip'}`,
+        checksumUrl: `${folder}/SHA256SUMS`,
+        member: `${name}/etcd`,
+      };
+    },
+  },
+  kubernetes: {
+    version: KUBERNETES,
+    packages: {
+      'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+      'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+      'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
+      kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+    },
+    linkerFlags: kubernetesVersion(KUBERNETES),
+    release(sites, binary, { os, arch }) {
+      if (os !== 'linux' && binary !== 'kubectl') return undefined;
+      const url = `${sites.kubernetes}/v${KUBERNETES}/bin/${os}/${arch}/${binary}`;
+      return { url, checksumUrl: `${url}.sha256` };
+    },
+  },
+  kwok: {
+    version: KWOK,
+    packages: { kwok: 'sigs.k8s.io/kwok/cmd/kwok' },
+    linkerFlags: '-s -w',
+    release(sites, _binary, { os, arch }) {
+      return {
+        url: `${sites.github}/kubernetes-sigs/kwok/releases/download/v${KWOK}/kwok-${os}-${arch}`,
+        // kwok publishes no file of checksums; GitHub states the digest of every asset.
+        checksumUrl: `${sites.githubApi}/repos/kubernetes-sigs/kwok/releases/tags/v${KWOK}`,
+      };
+    },
+  },
+  helm: {
+    version: HELM,
+    packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
+    linkerFlags: `-s -w -X helm.sh/helm/v3/internal/version.version=v${HELM}`,
+    release(sites, _binary, { os, arch }) {
+      const url = `${sites.helm}/helm-v${HELM}-${os}-${arch}.tar.gz`;
+      return { url, checksumUrl: `${url}.sha256sum`, member: `${os}-${arch}/helm` };
+    },
+  },
+};
+
+/** The component that a program belongs to. */
+export function componentOf(binary: BinaryName): ComponentName {
+  const names = Object.keys(COMPONENTS) as ComponentName[];
+  const found = names.find((name) => COMPONENTS[name].packages[binary] !== undefined);
+  if (!found) throw new Error(`${binary} belongs to no component`);
+  return found;
+}
+
+/** The platform of this machine. */
+export function thisPlatform(): Platform {
+  const os = process.platform;
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  if ((os !== 'linux' && os !== 'darwin') || (arch !== 'amd64' && arch !== 'arm64')) {
+    throw new Error(`the sandbox runs on Linux and macOS, amd64 and arm64, not on ${os} ${arch}`);
+  }
+  return { os, arch };
+}
+
+/** Without these the API server reports v0.0.0, and clients that look at the version go wrong. */
+function kubernetesVersion(version: string): string {
+  const [major, minor] = version.split('.');
+  const set = (name: string, value: string | undefined) => `-X k8s.io/component-base/version.${name}=${value}`;
+  return ['-s -w', set('gitVersion', `v${version}`), set('gitMajor', major), set('gitMinor', minor)].join(' ');
+}

@@ -1,0 +1,38 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+import type { Ports } from './control-plane.ts';
+
+/**
+ * Below the range from which systems take the ports of outgoing connections, so that none of those slips in between the
+ * choice of a port and its use.
+ */
+const FIRST = 20_000;
+const LAST = 32_000;
+
+/** Free ports on loopback, all different. Another program may still be faster: who uses them must be able to retry. */
+export async function freePorts(): Promise<Ports> {
+  const taken = new Set<number>();
+  const next = async () => {
+    for (;;) {
+      const port = randomInt(FIRST, LAST);
+      if (taken.has(port) || !(await isFree(port))) continue;
+      taken.add(port);
+      return port;
+    }
+  };
+  return {
+    etcdClient: await next(),
+    etcdPeer: await next(),
+    api: await next(),
+    controllerManager: await next(),
+    scheduler: await next(),
+  };
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ApiAccess, apiRequest } from './api-request.ts';
+
+/** How long a step of the start may take before it is called a failure; a loaded machine needs many times the usual. */
+const PATIENCE_MS = 90_000;
+const INTERVAL_MS = 50;
+
+/** Asks again until the answer is yes. */
+export async function until(what: string, condition: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    if (await condition().catch(() => false)) return;
+    if (performance.now() > deadline) throw new Error(`${what} did not happen within ${PATIENCE_MS / 1000} s`);
+    await delay(INTERVAL_MS);
+  }
+}
+
+export async function etcdReady(url: string, signal: AbortSignal): Promise<void> {
+  await until(
+    'etcd healthy',
+    async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2000) })).ok,
+    signal,
+  );
+}
+
+/** The API server writes its certificate and the authority for it before it listens. */
+export async function authorityWritten(file: string, signal: AbortSignal): Promise<string> {
+  const complete = () => existsSync(file) && readFileSync(file, 'utf8').endsWith('-----END CERTIFICATE-----\n');
+  await until('the API server making its certificate', async () => complete(), signal);
+  return readFileSync(file, 'utf8');
+}
+
+export async function apiReady(access: ApiAccess, signal: AbortSignal): Promise<void> {
+  const ready = async () => (await apiRequest(access, 'GET', '/readyz', { timeoutMs: 2000 })).status === 200;
+  await until('the API server becoming ready', ready, signal);
+}
+
+/** Pods can be made when the controller manager has given the namespace its ServiceAccount. */
+export async function controllersReady(access: ApiAccess, signal: AbortSignal): Promise<void> {
+  const path = '/api/v1/namespaces/default/serviceaccounts/default';
+  const made = async () => (await apiRequest(access, 'GET', path)).status === 200;
+  await until('the controller manager starting to work', made, signal);
+}
+
+/** Makes nodes node-0 … and waits until kwok has made all of them ready. */
+export async function nodesReady(access: ApiAccess, count: number, signal: AbortSignal): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const name = `node-${index}`;
+    const labels = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'sandbox.attune.dev/node': 'kwok' };
+    const body = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } };
+    const { status, text } = await apiRequest(access, 'POST', '/api/v1/nodes', { body });
+    if (status !== 201 && status !== 409) throw new Error(`node ${name} was refused: ${status} ${text}`);
+  }
+  const ready = async () => {
+    const { text } = await apiRequest(access, 'GET', '/api/v1/nodes');
+    const { items } = JSON.parse(text) as NodeList;
+    const isReady = (node: NodeList['items'][number]) =>
+      node.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+    return items.filter(isReady).length >= count;
+  };
+  await until('nodes becoming ready', ready, signal);
+}
+
+interface NodeList {
+  readonly items: readonly {
+    readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+  }[];
+}

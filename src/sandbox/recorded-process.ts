@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Environment } from './folders.ts';
+import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
+
+/**
+ * Processes that outlive the one that started them, and are found again.
+ *
+ * Invariants
+ *  1. A process does nothing before its record is on disk: it waits for a word on its standard input, and ends when its
+ *     parent dies before saying it. So there is no moment at which a kill -9 of the parent leaves an unknown process.
+ *  2. A signal is sent only to a process that is the recorded one (see ProcessIdentity).
+ *  3. `end` returns when the process is gone, not when the signal is sent.
+ */
+export interface RecordedProcess {
+  readonly name: string;
+  readonly identity: ProcessIdentity;
+  /** Settles when the process has ended, with the words for how. */
+  readonly ended: Promise<string>;
+  /** Lets this program end while the process lives on. */
+  release(): void;
+}
+
+export interface Command {
+  /** The name of its record and its log. */
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly env: Environment;
+}
+
+/** Starts a process with its record in `dir`/processes and its output in `dir`/logs. */
+export function start(dir: string, command: Command): RecordedProcess {
+  const { name, argv, env } = command;
+  mkdirSync(join(dir, 'logs'), { recursive: true });
+  const log = openSync(logFile(dir, name), 'a');
+  // A group of its own: Ctrl-C in a terminal reaches the parent alone, which then ends its children in order.
+  const child = spawn('/bin/sh', ['-c', 'read -r _ && exec "$@" </dev/null', 'sh', ...argv], {
+    detached: true,
+    stdio: ['pipe', log, log],
+    env,
+    cwd: dir,
+  });
+  closeSync(log);
+  const found = child.pid === undefined ? undefined : identityOf(child.pid);
+  if (!found) throw new Error(`${name} could not be started`);
+  const identity: ProcessIdentity = { ...found, command: argv.join(' ') };
+  writeRecord(dir, name, identity);
+  child.stdin?.on('error', () => {}); // it died before the word came: `ended` tells
+  child.stdin?.end('go\n');
+  return { name, identity, ended: ending(child), release: () => child.unref() };
+}
+
+/** The processes recorded in a folder, living or not. */
+export function recorded(dir: string): ReadonlyMap<string, ProcessIdentity> {
+  const found = new Map<string, ProcessIdentity>();
+  for (const file of listFiles(join(dir, 'processes'))) {
+    if (!file.endsWith('.json')) continue;
+    const identity: ProcessIdentity = JSON.parse(readFileSync(join(dir, 'processes', file), 'utf8'));
+    found.set(file.slice(0, -'.json'.length), identity);
+  }
+  return found;
+}
+
+/** Asks a process to end, waits, and kills it after `graceMs` (0: at once); returns when it is gone. */
+export async function end(identity: ProcessIdentity, graceMs: number): Promise<void> {
+  if (graceMs > 0) {
+    signal(identity, 'SIGTERM');
+    const deadline = performance.now() + graceMs;
+    while (isAlive(identity) && performance.now() < deadline) await delay(20);
+  }
+  while (isAlive(identity)) {
+    signal(identity, 'SIGKILL');
+    await delay(10);
+  }
+}
+
+export function logFile(dir: string, name: string): string {
+  return join(dir, 'logs', `${name}.log`);
+}
+
+/** The last lines of a process's log. */
+export function lastLines(dir: string, name: string, count = 12): readonly string[] {
+  try {
+    return readFileSync(logFile(dir, name), 'utf8').trimEnd().split('\n').slice(-count);
+  } catch {
+    return [];
+  }
+}
+
+function signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): void {
+  if (!isAlive(identity)) return;
+  try {
+    process.kill(-identity.pid, name); // the group: its own children too
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function ending(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, by) => resolve(by ? `was ended by ${by}` : `ended with exit code ${code}`));
+  });
+}
+
+function writeRecord(dir: string, name: string, identity: ProcessIdentity): void {
+  const folder = join(dir, 'processes');
+  mkdirSync(folder, { recursive: true });
+  const temporary = join(folder, `${name}.${process.pid}.new`);
+  writeFileSync(temporary, JSON.stringify(identity));
+  renameSync(temporary, join(folder, `${name}.json`));
+}
+
+/** Forgets a process that is gone. */
+export function forget(dir: string, name: string): void {
+  rmSync(join(dir, 'processes', `${name}.json`), { force: true });
+}
+
+function listFiles(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

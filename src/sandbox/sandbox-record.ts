@@ -1,0 +1,78 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Environment, sandboxesFolder } from './folders.ts';
+import { isAlive, type ProcessIdentity } from './process-identity.ts';
+import { end, forget, recorded } from './recorded-process.ts';
+
+/** What a sandbox's folder says about it to programs that did not start it. */
+export interface SandboxRecord {
+  readonly name: string;
+  /** Undefined until the API server has an address. */
+  readonly server: string | undefined;
+  /** The process whose end is the sandbox's end; undefined for one that stands on its own. */
+  readonly owner: ProcessIdentity | undefined;
+  /** Whether the data is wanted after the end. */
+  readonly keep: boolean;
+  readonly ready: boolean;
+}
+
+const FILE = 'sandbox.json';
+
+export function writeRecord(dir: string, record: SandboxRecord): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  writeFileSync(join(dir, `${FILE}.new`), JSON.stringify(record));
+  renameSync(join(dir, `${FILE}.new`), join(dir, FILE));
+}
+
+export function readRecord(dir: string): SandboxRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(join(dir, FILE), 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The names of all sandboxes of this user, running or kept. */
+export function sandboxNames(env: Environment): readonly string[] {
+  try {
+    const entries = readdirSync(sandboxesFolder(env), { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Whether the process that a sandbox belongs to has died without ending it. */
+export function isAbandoned(record: SandboxRecord | undefined): boolean {
+  return record?.owner !== undefined && !isAlive(record.owner);
+}
+
+/** Ends every process of a sandbox and removes its folder, but for the data that is to be kept. */
+export async function clearAway(dir: string, keep: boolean): Promise<void> {
+  // The runner of pods goes first, as it starts processes itself; then whatever is recorded by now.
+  const runner = recorded(dir).get('pods');
+  if (runner) await end(runner, 0);
+  const processes = [...recorded(dir)];
+  await Promise.all(
+    processes.map(async ([name, identity]) => {
+      // Only etcd has something to lose, and only when somebody wants it.
+      await end(identity, keep && name === 'etcd' ? 10_000 : 0);
+      forget(dir, name);
+    }),
+  );
+  const record = readRecord(dir);
+  if (!keep) rmSync(dir, { recursive: true, force: true });
+  else if (record) writeRecord(dir, { ...record, owner: undefined, server: undefined, keep, ready: false });
+}
+
+/** Removes the folder of all sandboxes when none is left in it. */
+export function removeIfEmpty(env: Environment): void {
+  try {
+    rmdirSync(sandboxesFolder(env));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOTEMPTY' && code !== 'ENOENT' && code !== 'EEXIST') throw error;
+  }
+}
