@@ -21,7 +21,7 @@ export interface Reference {
   readonly container: number | undefined;
 }
 
-/** A variable that a reloader wrote earlier: literal 40-hex value, Stakater's name. */
+/** A variable with Stakater's name and a literal value. A reloader wrote it if the value is 40 hex digits. */
 export interface MarkVar {
   readonly name: string;
   readonly value: string;

@@ -1,0 +1,108 @@
+import type { SourceKind } from '../api/sources.ts';
+
+/**
+ * What a workload's pods run with, source by source.
+ *
+ * A value is a fingerprint's `exact`, or one of two words: the source was absent, or nobody can tell.
+ * Nobody can tell counts as changed: a restart too many is better than a change lost.
+ */
+export type Applied = string;
+export const ABSENT: Applied = '-';
+export const UNKNOWN: Applied = '?';
+
+/** A source within the workload's own namespace. */
+export type SourceId = `${SourceKind}/${string}`;
+
+/** Rides in the same PATCH as the rollout, so that "rolled" and "recorded" cannot come apart. */
+export interface LedgerRecord {
+  readonly uid: string;
+  /** Counts the records of this workload: the higher one is the newer one, wherever it was found. */
+  readonly seq: number;
+  /** Names the key of the fingerprints; another installation's record says nothing to us. */
+  readonly key: string;
+  /** Template without marks, as it was when we wrote. */
+  readonly template: string;
+  readonly sources: Readonly<Record<SourceId, Applied>>;
+}
+
+export function encodeRecord(record: LedgerRecord): string {
+  return JSON.stringify({ v: 1, ...record });
+}
+
+/** Undefined for anything that is not our record of this very object: damaged, copied from elsewhere, another key. */
+export function parseRecord(text: string | undefined, uid: string, key: string): LedgerRecord | undefined {
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(value) || value.uid !== uid || value.key !== key) return undefined;
+  return value;
+}
+
+function isRecord(value: unknown): value is LedgerRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const { uid, seq, key, template, sources } = value as Readonly<Record<string, unknown>>;
+  return (
+    typeof uid === 'string' &&
+    Number.isSafeInteger(seq) &&
+    typeof key === 'string' &&
+    typeof template === 'string' &&
+    typeof sources === 'object' &&
+    sources !== null &&
+    Object.values(sources).every((entry) => typeof entry === 'string')
+  );
+}
+
+export interface Lifecycle {
+  readonly compat: boolean;
+  readonly reloadOnCreate: boolean;
+  readonly reloadOnDelete: boolean;
+}
+
+/**
+ * `same`, `keep`: nothing to do. `settle`: nothing to roll, but from now on the current state counts as applied.
+ * `unread`: the source's bytes have to be looked at first. The others are a reason to roll.
+ */
+export type Difference = 'same' | 'keep' | 'settle' | 'unread' | 'changed' | 'created' | 'deleted';
+
+/** What it means that pods run with `applied` while the source is `current`. */
+export function compare(applied: Applied, current: Applied, lifecycle: Lifecycle): Difference {
+  if (current === UNKNOWN) return 'unread';
+  if (applied === current) return 'same';
+  if (current === ABSENT) {
+    if (lifecycle.reloadOnDelete) return 'deleted';
+    // Kept: deleting and creating anew is the only way to change an immutable ConfigMap. Upstream forgets instead.
+    return lifecycle.compat ? 'settle' : 'keep';
+  }
+  if (applied === ABSENT) return lifecycle.reloadOnCreate ? 'created' : 'settle';
+  return 'changed';
+}
+
+/** What is known about one source of one workload when we meet it, most trustworthy first. */
+export interface Evidence {
+  /** The mark on the template equals the source's current data, and no other source shares the mark. */
+  readonly markIsCurrent: boolean;
+  readonly current: Applied;
+  readonly record: { readonly seq: number; readonly applied: Applied | undefined } | undefined;
+  readonly checkpoint: { readonly seq: number; readonly applied: Applied | undefined } | undefined;
+  readonly baseline: Applied;
+}
+
+export interface Belief {
+  readonly applied: Applied;
+  readonly from: 'mark' | 'record' | 'checkpoint' | 'baseline';
+}
+
+export function believe(evidence: Evidence): Belief {
+  const { record, checkpoint } = evidence;
+  if (evidence.markIsCurrent) return { applied: evidence.current, from: 'mark' };
+  // The checkpoint was written knowing the record whose number it carries, so at equal numbers it knows more.
+  const recordIsNewer = record !== undefined && record.seq > (checkpoint?.seq ?? -1);
+  if (recordIsNewer && record.applied !== undefined) return { applied: record.applied, from: 'record' };
+  if (checkpoint?.applied !== undefined) return { applied: checkpoint.applied, from: 'checkpoint' };
+  if (record?.applied !== undefined) return { applied: record.applied, from: 'record' };
+  return { applied: evidence.baseline, from: 'baseline' };
+}

@@ -1,0 +1,128 @@
+import {
+  type AnnotationKeys,
+  LAST_RELOADED_FROM,
+  MAX_WAIT,
+  NUDGE,
+  ON_CHANGE,
+  QUIET_PERIOD,
+  RECORD,
+  ROLLOUT_STRATEGY,
+} from '../api/annotations.ts';
+import { canonicalJson, type JsonObject, listIn, objectAt, objectIn, textIn } from '../api/json.ts';
+import type { WorkloadKind } from '../api/kinds.ts';
+import type { KubeObject } from '../api/objects.ts';
+import { parseIntent } from './intent.ts';
+import { isMarkName, isMarkVariable } from './marks.ts';
+import { referencesOf } from './references.ts';
+import type { ContainerView, Workload } from './workload.ts';
+
+export interface ParseOptions {
+  readonly keys: AnnotationKeys;
+  readonly compat: boolean;
+  /** A short stable digest of a text. */
+  readonly digest: (text: string) => string;
+}
+
+/** Reduces an object to what rules and patches need. Whatever is missing or odd reads as empty; never throws. */
+export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: ParseOptions): Workload {
+  const metadata = objectIn(object.metadata);
+  const spec = objectIn(objectIn(object)['spec']);
+  const template = objectAt(object, kind.templatePath);
+  const templateMetadata = objectIn(template['metadata']);
+  const annotations = pick(metadata['annotations'], metadataKeys(options.keys));
+  const templateAnnotations = pick(templateMetadata['annotations'], templateKeys(options.keys));
+  return {
+    ref: { kind: kind.kind, namespace: textIn(metadata['namespace']), name: textIn(metadata['name']) },
+    uid: textIn(metadata['uid']),
+    resourceVersion: textIn(metadata['resourceVersion']),
+    annotations,
+    hasAnnotations: isObject(metadata['annotations']),
+    templateAnnotations,
+    hasTemplateAnnotations: isObject(templateMetadata['annotations']),
+    hasTemplateMetadata: isObject(template['metadata']),
+    intent: parseIntent(kind.kind, annotations, templateAnnotations, options.keys),
+    references: referencesOf(template, options.compat),
+    containers: listIn(objectIn(template['spec'])['containers']).map(containerView),
+    templateDigest: options.digest(canonicalJson(withoutMarks(template))),
+    fullTemplateDigest: options.digest(canonicalJson(template)),
+    paused: spec['paused'] === true,
+    suspended: spec['suspend'] === true,
+    finished: kind.kind === 'Job' && isFinished(object),
+    workloadRef: kind.kind === 'Rollout' ? refIn(spec['workloadRef']) : undefined,
+    owner: refIn(listIn(metadata['ownerReferences']).find((owner) => objectIn(owner)['controller'] === true)),
+  };
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function metadataKeys(keys: AnnotationKeys): readonly string[] {
+  return [
+    ...askingKeys(keys),
+    ...Object.values(keys.exclude),
+    keys.pausePeriod,
+    keys.pausedAt,
+    ROLLOUT_STRATEGY,
+    RECORD,
+    QUIET_PERIOD,
+    MAX_WAIT,
+    ON_CHANGE,
+  ];
+}
+
+function templateKeys(keys: AnnotationKeys): readonly string[] {
+  return [...askingKeys(keys), LAST_RELOADED_FROM, NUDGE];
+}
+
+function askingKeys(keys: AnnotationKeys): readonly string[] {
+  return [keys.auto, keys.search, ...Object.values(keys.named), ...Object.values(keys.typedAuto)];
+}
+
+function pick(annotations: unknown, keys: readonly string[]): Readonly<Record<string, string>> {
+  const all = objectIn(annotations);
+  const picked: Record<string, string> = {};
+  for (const key of keys) if (Object.hasOwn(all, key)) picked[key] = textIn(all[key]);
+  return picked;
+}
+
+function containerView(container: unknown): ContainerView {
+  const { name, env } = objectIn(container) as Record<string, unknown>;
+  const marks = listIn(env).flatMap((entry, index) => {
+    const variable = objectIn(entry);
+    const named = textIn(variable['name']);
+    if (!isMarkName(named) || objectIn(variable['valueFrom']) === variable['valueFrom']) return [];
+    return [{ name: named, value: textIn(variable['value']), index }];
+  });
+  return { name: textIn(name), hasEnv: Array.isArray(env), marks };
+}
+
+/**
+ * The template as if no reloader had ever touched it. A list or map that a mark could have brought into being counts
+ * as missing when nothing else is in it.
+ */
+function withoutMarks(template: JsonObject): JsonObject {
+  const { metadata, spec } = template as Record<string, unknown>;
+  const containers = listIn(objectIn(spec)['containers']).map((container) => {
+    const env = listIn(objectIn(container)['env']).filter((entry) => !isMarkVariable(entry));
+    return { ...objectIn(container), env: env.length > 0 ? env : undefined };
+  });
+  const { [LAST_RELOADED_FROM]: _from, [NUDGE]: _nudge, ...foreign } = objectIn(objectIn(metadata)['annotations']);
+  const annotations = Object.keys(foreign).length > 0 ? foreign : undefined;
+  const rest = { ...objectIn(metadata), annotations };
+  return {
+    ...template,
+    metadata: canonicalJson(rest) === '{}' ? undefined : rest,
+    spec: { ...objectIn(spec), containers },
+  };
+}
+
+function isFinished(object: KubeObject): boolean {
+  return listIn(objectAt(object, ['status'])['conditions']).some((condition) => {
+    const { type, status } = objectIn(condition) as Record<string, unknown>;
+    return (type === 'Complete' || type === 'Failed') && status === 'True';
+  });
+}
+
+function refIn(value: unknown): { readonly kind: string; readonly name: string } | undefined {
+  const { kind, name } = objectIn(value) as Record<string, unknown>;
+  return typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined;
+}

@@ -1,0 +1,25 @@
+/** When the changes that wait for one workload are to be carried out. */
+export interface Timing {
+  /** So long nothing further may change before we write. */
+  readonly quietPeriodMs: number;
+  /** So long after the first change we write in any case. */
+  readonly maxWaitMs: number;
+}
+
+export function dueAt(firstChangeAt: number, lastChangeAt: number, timing: Timing): number {
+  return Math.min(
+    lastChangeAt + timing.quietPeriodMs,
+    firstChangeAt + Math.max(timing.maxWaitMs, timing.quietPeriodMs),
+  );
+}
+
+/** A workload's own annotations win over the flags, each for itself. */
+export function timingOf(
+  intent: { readonly quietPeriodMs: number | undefined; readonly maxWaitMs: number | undefined },
+  flags: Timing,
+): Timing {
+  return {
+    quietPeriodMs: intent.quietPeriodMs ?? flags.quietPeriodMs,
+    maxWaitMs: intent.maxWaitMs ?? flags.maxWaitMs,
+  };
+}

@@ -1,0 +1,46 @@
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import type { Piece } from '../api/piece.ts';
+
+/** Digests for one installation: what is kept about data is keyed, so nobody can guess it from what we store. */
+export interface Digest {
+  /** `exact`: keyed and collision-free, for comparing. `mark`: Stakater's SHA-1, for writing. */
+  fingerprint(pieces: readonly Piece[]): { readonly exact: string; readonly mark: string };
+  /** 20 lower-case hex digits that stand for a text; fit for use in an object's name. */
+  text(value: string): string;
+}
+
+const EXACT_BYTES = 16;
+const TEXT_DIGITS = 20;
+
+export function createDigest(key: Uint8Array): Digest {
+  return {
+    fingerprint(pieces) {
+      const mark = createHash('sha1');
+      const exact = createHmac('sha256', key);
+      let first = true;
+      for (const piece of pieces) {
+        mark.update(first ? `${piece.key}=` : `;${piece.key}=`);
+        first = false;
+        digestPiece(piece, mark, exact);
+      }
+      return {
+        exact: exact.digest().toString('base64url', 0, EXACT_BYTES),
+        mark: mark.digest('hex'),
+      };
+    },
+    text: (value) => createHmac('sha256', key).update(value).digest('hex').slice(0, TEXT_DIGITS),
+  };
+}
+
+/**
+ * The lengths in the header make the encoding unambiguous: no two lists of pieces give the same bytes.
+ * Base64 that is none decodes as far as it goes, as Buffer does; the API server lets none through.
+ */
+function digestPiece({ part, key, value }: Piece, mark: Hash, exact: Hmac): void {
+  const encoded = part === 'secret' || part === 'binaryData';
+  const bytes = Buffer.from(value, encoded ? 'base64' : 'utf8');
+  exact.update(`${part}:${Buffer.byteLength(key)}:${bytes.length}:${key}`);
+  exact.update(bytes);
+  if (part === 'binaryData') mark.update(bytes.toString('base64'), 'latin1');
+  else mark.update(bytes);
+}
