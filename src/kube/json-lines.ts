@@ -1,0 +1,45 @@
+const NEWLINE = 0x0a;
+
+/**
+ * Cuts a byte stream into lines, however the network cut it into chunks.
+ *
+ * Invariants
+ *  1. The lines do not depend on where the chunks were cut, not even inside a character.
+ *  2. No more than `maxBytes` plus one chunk are held: a longer line is refused, not collected.
+ *  3. What follows the last newline is not a line: its rest may never have been sent.
+ */
+export class LineSplitter {
+  readonly #maxBytes: number;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The lines that this chunk completes; undefined when one of them is too long, after which the stream is of no use. */
+  push(chunk: Buffer): string[] | undefined {
+    const lines: string[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      if (this.#bytes + end - start > this.#maxBytes) return undefined;
+      const line = this.#complete(chunk, start, end);
+      if (line !== '') lines.push(line);
+      start = end + 1;
+    }
+    if (start < chunk.length) {
+      this.#parts.push(start === 0 ? chunk : chunk.subarray(start));
+      this.#bytes += chunk.length - start;
+    }
+    return this.#bytes > this.#maxBytes ? undefined : lines;
+  }
+
+  #complete(chunk: Buffer, start: number, end: number): string {
+    if (this.#parts.length === 0) return chunk.toString('utf8', start, end);
+    this.#parts.push(chunk.subarray(start, end));
+    const line = Buffer.concat(this.#parts).toString('utf8');
+    this.#parts = [];
+    this.#bytes = 0;
+    return line;
+  }
+}
