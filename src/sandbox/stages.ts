@@ -1,5 +1,5 @@
 /**
- * What kwok does with nodes and pods. Three labels let a test say otherwise:
+ * What kwok does with nodes and pods. Two labels let a test say otherwise:
  *
  *  - `sandbox.attune.dev/ready: "false"` keeps a pod running and unready; changing the label changes the readiness.
  *  - `sandbox.attune.dev/complete: "succeeded"` or `"failed"` ends a running pod. Without it a Job's pod runs on.
@@ -103,10 +103,12 @@ initContainerStatuses:
   {{ end }}
 {{ end }}
 {{ end }}
+{{ if not .status.podIP }}
 {{ with PodIPWith .spec.nodeName ( or .spec.hostNetwork false ) ( or .metadata.uid "" ) ( or .metadata.name "" ) ( or .metadata.namespace "" ) }}
 podIP: {{ . | Quote }}
 podIPs:
 - ip: {{ . | Quote }}
+{{ end }}
 {{ end }}
 hostIP: 127.0.0.1
 `;
