@@ -2,10 +2,22 @@ import { type AnnotationKeys, MAX_WAIT, ON_CHANGE, QUIET_PERIOD, ROLLOUT_STRATEG
 import type { KindName } from '../api/kinds.ts';
 import type { SourceKind } from '../api/sources.ts';
 import { parseDuration } from './duration.ts';
-import { type NamePattern, namePattern } from './name-pattern.ts';
+import { namePattern } from './name-pattern.ts';
 import { parseBool } from './parse-bool.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
+
+/** One element of a named list. */
+export interface NamePattern {
+  /** As written, without surrounding blanks. */
+  readonly text: string;
+  /** Whether a name matches; undefined: the text does not compile. */
+  readonly matches: ((name: string) => boolean) | undefined;
+  /** Set when the pattern is a plain name, so that a reverse index can find it without trying. */
+  readonly literal: string | undefined;
+  /** What is wrong with a text that does not compile. */
+  readonly error: string | undefined;
+}
 
 /** What a workload asked for regarding one kind of source. The annotation's own text is kept for `explain`. */
 export interface KindIntent {

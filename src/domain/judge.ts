@@ -1,6 +1,5 @@
 import { SOURCE_KINDS, type SourceKind } from '../api/sources.ts';
-import type { KindIntent } from './intent.ts';
-import type { NamePattern } from './name-pattern.ts';
+import type { KindIntent, NamePattern } from './intent.ts';
 import { parseBool } from './parse-bool.ts';
 import type { JudgedSource, Policy, Verdict } from './verdict.ts';
 import { no, type Question, yes } from './verdict-words.ts';

@@ -1,16 +1,5 @@
 import { RE2JS } from 're2js';
-
-/** One element of a named list. */
-export interface NamePattern {
-  /** As written, without surrounding blanks. */
-  readonly text: string;
-  /** Whether a name matches; undefined: the text does not compile. */
-  readonly matches: ((name: string) => boolean) | undefined;
-  /** Set when the pattern is a plain name, so that a reverse index can find it without trying. */
-  readonly literal: string | undefined;
-  /** What is wrong with a text that does not compile. */
-  readonly error: string | undefined;
-}
+import type { NamePattern } from './intent.ts';
 
 const METACHARACTERS = /[\\.+*?()|[\]{}^$]/;
 
