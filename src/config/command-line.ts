@@ -1,0 +1,87 @@
+import { nearest } from './nearest.ts';
+
+/** What a command line says, before anybody looks at the values. */
+export interface CommandLine {
+  /** Flag name → every value given, in order. */
+  readonly given: ReadonlyMap<string, readonly string[]>;
+  readonly positional: readonly string[];
+  readonly help: boolean;
+  readonly problems: readonly string[];
+}
+
+interface Reading {
+  readonly given: Map<string, string[]>;
+  readonly positional: string[];
+  readonly problems: string[];
+  /** What is not read yet, the next word last, so that taking one is cheap. */
+  readonly rest: string[];
+  readonly flags: ReadonlyMap<string, { readonly bare: boolean }>;
+}
+
+const HELP = 'help';
+
+/**
+ * Reads words by the grammar of pflag, as Stakater's manifests are written in it: `--flag=value`, `--flag value`, a bare
+ * boolean takes no second word, `--` ends the flags, and other words are positional wherever they stand. Unlike pflag it
+ * does not stop at the first problem.
+ */
+export function readCommandLine(
+  argv: readonly string[],
+  flags: ReadonlyMap<string, { readonly bare: boolean }>,
+): CommandLine {
+  const reading: Reading = {
+    given: new Map(),
+    positional: [],
+    problems: [],
+    rest: argv.toReversed(),
+    flags: new Map([...flags, [HELP, { bare: true }]]),
+  };
+  for (let word = reading.rest.pop(); word !== undefined; word = reading.rest.pop()) {
+    if (word === '--') reading.positional.push(...reading.rest.splice(0).toReversed());
+    else if (word.startsWith('--')) readLong(reading, word);
+    else if (word.startsWith('-') && word.length > 1) readShort(reading, word);
+    else reading.positional.push(word);
+  }
+  const { given, positional, problems } = reading;
+  const help = given.get(HELP)?.at(-1);
+  given.delete(HELP);
+  return { given, positional, problems, help: help !== undefined && help !== 'false' };
+}
+
+function readLong(reading: Reading, word: string): void {
+  const equals = word.indexOf('=');
+  const name = word.slice(2, equals < 0 ? undefined : equals);
+  if (name === '' || name.startsWith('-')) {
+    reading.problems.push(`bad flag syntax: ${word}`);
+    return;
+  }
+  const flag = reading.flags.get(name);
+  if (!flag) {
+    const candidate = nearest(name, reading.flags.keys());
+    reading.problems.push(`unknown flag: --${name}${candidate === undefined ? '' : `, did you mean --${candidate}?`}`);
+    return;
+  }
+  const value = equals >= 0 ? word.slice(equals + 1) : flag.bare ? 'true' : reading.rest.pop();
+  if (value === undefined) reading.problems.push(`flag needs an argument: --${name}`);
+  else add(reading.given, name, value);
+}
+
+/** The only short flag is `-h`; several letters may share one dash, and `-h=false` has a value. */
+function readShort(reading: Reading, word: string): void {
+  const letters = word.slice(1);
+  if (/^h+(=|$)/.test(letters)) {
+    const equals = letters.indexOf('=');
+    add(reading.given, HELP, equals < 0 ? 'true' : letters.slice(equals + 1));
+    return;
+  }
+  const unknown = letters.replace(/^h+/, '').charAt(0);
+  const candidate = nearest(letters.split('=')[0] ?? '', reading.flags.keys());
+  const hint = candidate === undefined ? '' : `, did you mean --${candidate}?`;
+  reading.problems.push(`unknown shorthand flag: '${unknown}' in ${word}${hint}`);
+}
+
+function add(given: Map<string, string[]>, name: string, value: string): void {
+  const values = given.get(name);
+  if (values) values.push(value);
+  else given.set(name, [value]);
+}

@@ -1,0 +1,132 @@
+import { parseDuration } from '../domain/duration.ts';
+import { parseBool } from '../domain/parse-bool.ts';
+import { parseCsvRecord } from './csv-record.ts';
+
+export const GROUPS = {
+  scope: 'What is watched',
+  choice: 'What is reloaded',
+  effect: 'How and when it is reloaded',
+  keys: 'Annotation keys',
+  output: 'What it tells you',
+  process: 'How it runs',
+} as const;
+
+export type Group = keyof typeof GROUPS;
+
+/** A value, or what would have been right: "must be …". */
+export type Parsed<T> = { readonly value: T } | { readonly must: string };
+
+/** One setting. Everything that is said about it anywhere is said here. */
+export interface Option<T> {
+  /** Without the dashes; undefined: the environment alone sets it. */
+  readonly flag: string | undefined;
+  /** The flag, if there is one, beats the variable. */
+  readonly env: string | undefined;
+  readonly type: 'bool' | 'string' | 'strings' | 'duration' | 'int';
+  /** As one would type it. */
+  readonly fallback: string;
+  readonly group: Group;
+  readonly doc: string;
+  /** May hold a credential: a problem with it is told without its text. */
+  readonly sensitive?: true;
+  /** Takes every value given, in order: for lists they add up, otherwise the last one counts. None: the fallback. */
+  readonly parse: (texts: readonly string[]) => Parsed<T>;
+}
+
+/** A row as it is written: what it is called, where it belongs, what it does. */
+interface Row {
+  readonly flag?: string;
+  readonly env?: string;
+  readonly fallback?: string;
+  readonly group: Group;
+  readonly doc: string;
+  readonly sensitive?: true;
+}
+
+/** A real boolean of pflag: bare, or with one of Go's spellings. */
+export const bool = (row: Row): Option<boolean> =>
+  scalar('bool', { fallback: 'false', ...row }, (given) => {
+    const value = parseBool(given);
+    return value === undefined ? { must: 'be true or false' } : { value };
+  });
+
+/** Stakater's string-typed booleans: exactly `true` switches on, everything else is off, and a bare flag is an error. */
+export const exactlyTrue = (row: Row): Option<boolean> => exactly('true', { fallback: 'false', ...row });
+
+export const exactly = (word: string, row: Row): Option<boolean> =>
+  scalar('string', row, (given) => ({ value: given === word }));
+
+export const text = (row: Row): Option<string> => scalar('string', row, (value) => ({ value }));
+
+/** Text that makes a difference by its presence, even when empty. */
+export const textIfPresent = (row: Row): Option<string | undefined> => ({
+  ...named(row),
+  type: 'string',
+  parse: (texts) => ({ value: texts.at(-1) }),
+});
+
+export const oneOf = <const T extends string>(words: readonly T[], row: Row): Option<T> =>
+  scalar('string', row, (given) => {
+    const value = words.find((word) => word === given);
+    const named = words.filter((word) => word !== '');
+    const must = named.length > 1 ? `one of ${named.join(', ')}` : `${named.join()} or empty`;
+    return value === undefined ? { must: `be ${must}` } : { value };
+  });
+
+/** Milliseconds, in Go's grammar. */
+export const duration = (row: Row): Option<number> =>
+  scalar('duration', row, (given) => {
+    const value = parseDuration(given);
+    return value === undefined || value < 0 ? { must: 'be a duration like 1s, 500ms or 1h30m' } : { value };
+  });
+
+export const count = (row: Row): Option<number> =>
+  scalar('int', row, (given) => {
+    const value = /^\d{1,6}$/.test(given) ? Number(given) : 0;
+    return value < 1 ? { must: 'be a whole number from 1 to 999999' } : { value };
+  });
+
+/** An http(s) address, or nothing. */
+export const httpUrl = (row: Row): Option<string> =>
+  scalar('string', row, (given) => {
+    const value = given.trim();
+    return value === '' || isHttpUrl(value) ? { value } : { must: 'be an http or https URL' };
+  });
+
+export const isHttpUrl = (value: string): boolean => /^https?:$/.test(URL.parse(value)?.protocol ?? '');
+
+/** A string slice of pflag: each value is a CSV record, and the records add up. */
+export function strings(row: Row): Option<readonly string[]> {
+  return {
+    ...named(row),
+    type: 'strings',
+    parse: (texts) => {
+      const value: string[] = [];
+      for (const given of texts) {
+        const record = parseCsvRecord(given);
+        if ('wrong' in record) return { must: `be a comma-separated list; it ${record.wrong}` };
+        value.push(...record);
+      }
+      return { value };
+    },
+  };
+}
+
+/** Earlier values must be valid too, as with pflag, but only the last one counts. */
+function scalar<T>(type: Option<T>['type'], row: Row, parse: (given: string) => Parsed<T>): Option<T> {
+  return {
+    ...named(row),
+    type,
+    parse: (texts) => {
+      const parsed = texts.map(parse);
+      return parsed.find((each) => 'must' in each) ?? parsed.at(-1) ?? parse(row.fallback ?? '');
+    },
+  };
+}
+
+const named = (row: Row): Omit<Option<never>, 'type' | 'parse'> => ({
+  flag: undefined,
+  env: undefined,
+  fallback: '',
+  ...row,
+});

@@ -1,0 +1,259 @@
+import { DEFAULT_KEYS } from '../api/annotations.ts';
+import {
+  bool,
+  count,
+  duration,
+  exactly,
+  exactlyTrue,
+  httpUrl,
+  type Option,
+  oneOf,
+  strings,
+  text,
+  textIfPresent,
+} from './option.ts';
+
+const key = (flag: string, fallback: string, meaning: string): Option<string> =>
+  text({ flag, fallback, group: 'keys', doc: `Annotation key ${meaning}.` });
+
+/** One row per setting: the flags, the variables, `--help` and docs/flags.md all come from here. */
+export const OPTIONS = {
+  namespaces: strings({
+    flag: 'namespaces',
+    group: 'scope',
+    doc: 'Watch these namespaces and no others; Roles there are enough. Beats KUBERNETES_NAMESPACE.',
+  }),
+  kubernetesNamespace: text({
+    env: 'KUBERNETES_NAMESPACE',
+    group: 'scope',
+    doc: 'Watch this namespace only. Unset, and without --namespaces, all namespaces are watched.',
+  }),
+  namespacesToIgnore: strings({
+    flag: 'namespaces-to-ignore',
+    group: 'scope',
+    doc: 'Leave these namespaces alone. Only when all namespaces are watched.',
+  }),
+  namespaceSelector: strings({
+    flag: 'namespace-selector',
+    group: 'scope',
+    doc:
+      'Only namespaces whose labels match, now or later: `team=a`, `tier in (web,api)` (quote an element that ' +
+      'contains a comma), also `key:value` and `key:*`. Only when all namespaces are watched.',
+  }),
+  resourceLabelSelector: strings({
+    flag: 'resource-label-selector',
+    group: 'scope',
+    doc: 'Only ConfigMaps, Secrets and SecretProviderClassPodStatuses whose labels match. Syntax as for namespaces.',
+  }),
+  resourcesToIgnore: strings({
+    flag: 'resources-to-ignore',
+    group: 'scope',
+    doc: 'Do not watch `configmaps`, or do not watch `secrets`; one of them, not both.',
+  }),
+  enableCsiIntegration: bool({
+    flag: 'enable-csi-integration',
+    group: 'scope',
+    doc: 'Watch what the Secrets Store CSI driver mounts (SecretProviderClassPodStatus).',
+  }),
+  watchHelmSecrets: bool({
+    flag: 'watch-helm-secrets',
+    group: 'scope',
+    doc: 'Also watch Secrets of type helm.sh/release.v1. They are large, and no workload mounts them.',
+  }),
+
+  autoReloadAll: bool({
+    flag: 'auto-reload-all',
+    group: 'choice',
+    doc: 'Reload every workload that uses what changed, unless its own auto annotation says otherwise.',
+  }),
+  reloadOnCreate: exactlyTrue({
+    flag: 'reload-on-create',
+    group: 'choice',
+    doc: 'Exactly `true`: a source that appears counts as a change.',
+  }),
+  reloadOnDelete: exactlyTrue({
+    flag: 'reload-on-delete',
+    group: 'choice',
+    doc: 'Exactly `true`: a source that disappears counts as a change.',
+  }),
+  syncAfterRestart: bool({
+    flag: 'sync-after-restart',
+    group: 'choice',
+    doc:
+      'With --reload-on-create=true, treat everything present at start as created. By default the ledger ' +
+      'already applies what changed meanwhile, once.',
+  }),
+  isArgoRollouts: exactlyTrue({
+    flag: 'is-Argo-Rollouts',
+    group: 'choice',
+    doc: 'Exactly `true`: reload Argo Rollouts too. Mind the capitals.',
+  }),
+  ignoredWorkloadTypes: strings({
+    flag: 'ignored-workload-types',
+    group: 'choice',
+    doc: 'Leave `jobs`, `cronjobs` or both alone. One wrong word and the whole list counts as empty.',
+  }),
+
+  compat: oneOf(['', 'stakater'], {
+    flag: 'compat',
+    env: 'ATTUNE_COMPAT',
+    group: 'effect',
+    doc:
+      '`stakater`: the decisions, marks and quirks of Stakater Reloader v1, at once and without records of our own ' +
+      'on workloads.',
+  }),
+  reloadStrategy: oneOf(['env-vars', 'annotations'], {
+    flag: 'reload-strategy',
+    fallback: 'env-vars',
+    group: 'effect',
+    doc: 'What is changed in the pod template: a variable of one container (`env-vars`) or an annotation (`annotations`).',
+  }),
+  quietPeriod: duration({
+    flag: 'quiet-period',
+    fallback: '1s',
+    group: 'effect',
+    doc:
+      'Wait until nothing has changed for this long, so that one batch of changes is one rollout. 0: at once, ' +
+      'which is also the default under --compat=stakater.',
+  }),
+  maxWait: duration({
+    flag: 'max-wait',
+    fallback: '10s',
+    group: 'effect',
+    doc: 'Roll at the latest this long after the first change, however often the next one comes.',
+  }),
+  catchUpMax: duration({
+    flag: 'catch-up-max',
+    fallback: '24h',
+    group: 'effect',
+    doc: 'After an absence longer than this, what changed meanwhile is taken as known and rolls nothing.',
+  }),
+  concurrency: count({
+    flag: 'concurrency',
+    fallback: '32',
+    group: 'effect',
+    doc: 'How many workloads are written to at the same time.',
+  }),
+
+  configmapAnnotation: key('configmap-annotation', DEFAULT_KEYS.named.ConfigMap, 'that names ConfigMaps'),
+  secretAnnotation: key('secret-annotation', DEFAULT_KEYS.named.Secret, 'that names Secrets'),
+  autoAnnotation: key('auto-annotation', DEFAULT_KEYS.auto, 'for reloading on everything that is used'),
+  configmapAutoAnnotation: key(
+    'configmap-auto-annotation',
+    DEFAULT_KEYS.typedAuto.ConfigMap,
+    'for all used ConfigMaps',
+  ),
+  secretAutoAnnotation: key('secret-auto-annotation', DEFAULT_KEYS.typedAuto.Secret, 'for all used Secrets'),
+  autoSearchAnnotation: key('auto-search-annotation', DEFAULT_KEYS.search, 'for used sources that carry a match'),
+  searchMatchAnnotation: key('search-match-annotation', DEFAULT_KEYS.match, 'of the match, on the source'),
+  ignoreAnnotation: key('ignore-annotation', DEFAULT_KEYS.ignore, 'that exempts a source'),
+  pauseDeploymentAnnotation: key('pause-deployment-annotation', DEFAULT_KEYS.pausePeriod, 'of the pause period'),
+  pauseDeploymentTimeAnnotation: key(
+    'pause-deployment-time-annotation',
+    DEFAULT_KEYS.pausedAt,
+    'under which the time of the pause is kept',
+  ),
+
+  logFormat: text({
+    flag: 'log-format',
+    group: 'output',
+    doc: 'Empty for text, `json` for one JSON object per line.',
+  }),
+  logLevel: text({
+    flag: 'log-level',
+    fallback: 'info',
+    group: 'output',
+    doc: 'trace, debug, info, warning, error, fatal or panic. Not applied when the format is unknown.',
+  }),
+  metricsByNamespace: exactly('enabled', {
+    env: 'METRICS_COUNT_BY_NAMESPACE',
+    group: 'output',
+    doc: 'Exactly `enabled`: also count reloads per namespace.',
+  }),
+  webhookUrl: httpUrl({
+    flag: 'webhook-url',
+    group: 'output',
+    sensitive: true,
+    doc: 'POST to this URL for every change of a source, whatever the annotations say, and reload nothing.',
+  }),
+  alertOnReload: exactly('true', {
+    env: 'ALERT_ON_RELOAD',
+    group: 'output',
+    doc: 'Exactly `true`: send an alert after each successful reload.',
+  }),
+  alertSink: text({
+    env: 'ALERT_SINK',
+    group: 'output',
+    doc: '`slack`, `teams` or `gchat`; anything else receives plain text.',
+  }),
+  alertWebhookUrl: text({
+    env: 'ALERT_WEBHOOK_URL',
+    group: 'output',
+    sensitive: true,
+    doc: 'Where alerts are sent.',
+  }),
+  alertWebhookProxy: text({
+    env: 'ALERT_WEBHOOK_PROXY',
+    group: 'output',
+    sensitive: true,
+    doc: 'HTTP proxy for alerts. HTTP_PROXY and HTTPS_PROXY are not used.',
+  }),
+  alertAdditionalInfo: textIfPresent({
+    env: 'ALERT_ADDITIONAL_INFO',
+    group: 'output',
+    doc: 'If present, its text and ` : ` come before each alert.',
+  }),
+
+  enableHa: bool({
+    flag: 'enable-ha',
+    group: 'process',
+    doc: 'Elect a leader among several replicas. Needs POD_NAME and POD_NAMESPACE.',
+  }),
+  podName: text({ env: 'POD_NAME', group: 'process', doc: 'Own name, the identity in the Lease.' }),
+  podNamespace: text({ env: 'POD_NAMESPACE', group: 'process', doc: 'Own namespace, where the Lease is.' }),
+  attuneNamespace: text({
+    env: 'ATTUNE_NAMESPACE',
+    group: 'process',
+    doc: 'Where the ledger is kept. Unset: POD_NAMESPACE, RELOADER_NAMESPACE, or that of the service account.',
+  }),
+  reloaderNamespace: text({
+    env: 'RELOADER_NAMESPACE',
+    group: 'process',
+    doc: 'Where the ConfigMap reloader-meta-info is written. Unset: it is not written.',
+  }),
+  deploymentName: text({
+    env: 'RELOADER_DEPLOYMENT_NAME',
+    group: 'process',
+    doc: 'Name of the own Deployment, for reloader-meta-info.',
+  }),
+  listenAddress: text({
+    env: 'ATTUNE_LISTEN_ADDRESS',
+    group: 'process',
+    doc: 'Host on which port 9090 is opened. Unset: all interfaces.',
+  }),
+  kubeconfig: text({
+    env: 'KUBECONFIG',
+    group: 'process',
+    doc: 'Path of the kubeconfig. Unset: ~/.kube/config if it exists, else the service account of the pod.',
+  }),
+  home: text({ env: 'HOME', group: 'process', doc: 'Where ~ is.' }),
+  enablePprof: bool({
+    flag: 'enable-pprof',
+    group: 'process',
+    doc: 'Accepted and without effect: no profiler is opened on the network.',
+  }),
+  pprofAddr: text({
+    flag: 'pprof-addr',
+    fallback: ':6060',
+    group: 'process',
+    doc: 'Accepted and without effect, see --enable-pprof.',
+  }),
+} as const;
+
+/** What each row yields. */
+export type Values = {
+  readonly [Name in keyof typeof OPTIONS]: (typeof OPTIONS)[Name] extends Option<infer T> ? T : never;
+};
+
+/** The rows without the types of their values, for whoever lists them. */
+export const OPTION_ROWS: readonly (readonly [string, Option<unknown>])[] = Object.entries(OPTIONS);

@@ -1,0 +1,46 @@
+import { toLabelSelector } from './label-selector.ts';
+import type { Values } from './options.ts';
+
+/** Which namespaces are watched. */
+export type Scope =
+  | { readonly mode: 'global'; readonly ignore: readonly string[]; readonly selector: string | undefined }
+  /** Nothing cluster-wide is asked for: Roles in these namespaces are enough. */
+  | { readonly mode: 'namespaces'; readonly namespaces: readonly string[] };
+
+export interface Finding {
+  readonly problems: string[];
+  readonly warnings: string[];
+}
+
+/** --namespaces, then KUBERNETES_NAMESPACE, then everything. */
+export function scopeOf(values: Values, finding: Finding): Scope {
+  const { namespaces, kubernetesNamespace, namespacesToIgnore, namespaceSelector } = values;
+  const ignore = names(namespacesToIgnore);
+  const only = namespaces.length > 0 ? names(namespaces) : names([kubernetesNamespace]);
+
+  // An empty name means "all namespaces" to the API: a stray comma must not widen the scope.
+  if (namespaces.length > 0 && only.length === 0) finding.problems.push('--namespaces must name a namespace');
+  const given = namespaces.length > 0 ? '--namespaces' : 'KUBERNETES_NAMESPACE';
+  for (const name of only.filter((each) => !isNamespaceName(each))) {
+    finding.problems.push(`${given} must hold names of namespaces, not ${JSON.stringify(name.slice(0, 80))}`);
+  }
+
+  if (only.length > 0) {
+    for (const [flag, list] of [
+      ['--namespaces-to-ignore', ignore],
+      ['--namespace-selector', namespaceSelector],
+    ] as const) {
+      if (list.length > 0)
+        finding.warnings.push(`${flag} has no effect, as ${given} says which namespaces are watched`);
+    }
+    return { mode: 'namespaces', namespaces: only };
+  }
+  return { mode: 'global', ignore, selector: toLabelSelector(namespaceSelector, values.compat === 'stakater') };
+}
+
+/** A namespace named twice is watched once. */
+const names = (list: readonly string[]): readonly string[] => [
+  ...new Set(list.map((name) => name.trim()).filter((name) => name !== '')),
+];
+
+const isNamespaceName = (name: string): boolean => name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);

@@ -1,0 +1,155 @@
+import { type AnnotationKeys, DEFAULT_KEYS } from '../api/annotations.ts';
+import { type KindName, WORKLOAD_KINDS } from '../api/kinds.ts';
+import { toLabelSelector } from './label-selector.ts';
+import type { Values } from './options.ts';
+import { type Finding, type Scope, scopeOf } from './scope.ts';
+
+export interface AlertSettings {
+  readonly enabled: boolean;
+  readonly url: string;
+  readonly sink: 'slack' | 'teams' | 'gchat' | 'raw';
+  /** Undefined: no prefix at all. */
+  readonly additionalInfo: string | undefined;
+  readonly proxy: string;
+}
+
+/** Everything that flags and environment decide, checked and in the words of the program. */
+export interface Settings {
+  readonly compat: boolean;
+  readonly scope: Scope;
+  readonly resourceLabelSelector: string | undefined;
+  readonly resourcesToIgnore: ReadonlySet<'configmaps' | 'secrets'>;
+  readonly enableCsiIntegration: boolean;
+  readonly watchHelmSecrets: boolean;
+  readonly autoReloadAll: boolean;
+  readonly reloadOnCreate: boolean;
+  readonly reloadOnDelete: boolean;
+  readonly syncAfterRestart: boolean;
+  readonly isArgoRollouts: boolean;
+  /** As written; `ignoredKinds` is what it means. */
+  readonly ignoredWorkloadTypes: readonly string[];
+  readonly ignoredKinds: ReadonlySet<KindName>;
+  readonly keys: AnnotationKeys;
+  readonly reloadStrategy: 'env-vars' | 'annotations';
+  readonly quietPeriodMs: number;
+  readonly maxWaitMs: number;
+  readonly catchUpMaxMs: number;
+  readonly concurrency: number;
+  readonly webhookUrl: string;
+  readonly alerts: AlertSettings;
+  readonly logFormat: string;
+  readonly logLevel: string;
+  readonly metricsByNamespace: boolean;
+  readonly enableHa: boolean;
+  readonly podName: string;
+  readonly podNamespace: string;
+  /** '': the environment does not say. */
+  readonly ownNamespace: string;
+  /** '': reloader-meta-info is not written. */
+  readonly metaInfoNamespace: string;
+  readonly deploymentName: string;
+  /** '': all interfaces. */
+  readonly listenAddress: string;
+  /** Path of a kubeconfig that may not exist; '': there is none. */
+  readonly kubeconfig: string;
+  readonly enablePprof: boolean;
+  readonly pprofAddr: string;
+}
+
+/** Puts the values of the rows together, and checks what no row can check alone. */
+export function toSettings(values: Values, given: ReadonlySet<string>, finding: Finding): Settings {
+  const compat = values.compat === 'stakater';
+  if (values.enableHa && values.podName === '') finding.problems.push(needs('POD_NAME'));
+  if (values.enableHa && values.podNamespace === '') finding.problems.push(needs('POD_NAMESPACE'));
+  return {
+    compat,
+    scope: scopeOf(values, finding),
+    resourceLabelSelector: toLabelSelector(values.resourceLabelSelector, compat),
+    resourcesToIgnore: resourcesOf(values.resourcesToIgnore, finding),
+    enableCsiIntegration: values.enableCsiIntegration,
+    watchHelmSecrets: values.watchHelmSecrets,
+    ...choicesOf(values, finding),
+    keys: keysOf(values),
+    reloadStrategy: values.reloadStrategy,
+    quietPeriodMs: compat && !given.has('quiet-period') ? 0 : values.quietPeriod,
+    maxWaitMs: values.maxWait,
+    catchUpMaxMs: values.catchUpMax,
+    concurrency: values.concurrency,
+    webhookUrl: values.webhookUrl,
+    alerts: alertsOf(values),
+    logFormat: values.logFormat,
+    logLevel: values.logLevel,
+    metricsByNamespace: values.metricsByNamespace,
+    enableHa: values.enableHa,
+    podName: values.podName,
+    podNamespace: values.podNamespace,
+    ownNamespace: values.attuneNamespace || values.podNamespace || values.reloaderNamespace,
+    metaInfoNamespace: values.reloaderNamespace,
+    deploymentName: values.deploymentName,
+    listenAddress: values.listenAddress,
+    kubeconfig: values.kubeconfig || (values.home && `${values.home}/.kube/config`),
+    enablePprof: values.enablePprof,
+    pprofAddr: values.pprofAddr,
+  };
+}
+
+const needs = (variable: string): string => `--enable-ha needs the environment variable ${variable}`;
+
+function choicesOf(values: Values, finding: Finding) {
+  const ignoredWorkloadTypes = workloadTypesOf(values.ignoredWorkloadTypes, finding);
+  const ignored = WORKLOAD_KINDS.filter(({ plural }) => ignoredWorkloadTypes.includes(plural));
+  return {
+    autoReloadAll: values.autoReloadAll,
+    reloadOnCreate: values.reloadOnCreate,
+    reloadOnDelete: values.reloadOnDelete,
+    syncAfterRestart: values.syncAfterRestart,
+    isArgoRollouts: values.isArgoRollouts,
+    ignoredWorkloadTypes,
+    ignoredKinds: new Set(ignored.map(({ kind }) => kind)),
+  };
+}
+
+/** Upstream tolerates a wrong word by ignoring nothing at all: better a reload too many than none. */
+function workloadTypesOf(given: readonly string[], finding: Finding): readonly string[] {
+  const wrong = given.find((word) => word !== 'jobs' && word !== 'cronjobs');
+  if (wrong === undefined) return given;
+  const shown = JSON.stringify(wrong.slice(0, 80));
+  finding.warnings.push(`--ignored-workload-types knows jobs and cronjobs, not ${shown}; no workload type is ignored`);
+  return [];
+}
+
+function resourcesOf(given: readonly string[], finding: Finding): Settings['resourcesToIgnore'] {
+  const words = given.map((word) => word.toLowerCase());
+  const known = words.filter((word) => word === 'configmaps' || word === 'secrets');
+  if (words.length > 1 || known.length < words.length) {
+    finding.problems.push(
+      `--resources-to-ignore must be either configmaps or secrets, not ${JSON.stringify(given.join().slice(0, 80))}`,
+    );
+  }
+  return new Set(known);
+}
+
+function keysOf(values: Values): AnnotationKeys {
+  const { named, typedAuto } = DEFAULT_KEYS;
+  return {
+    ...DEFAULT_KEYS,
+    auto: values.autoAnnotation,
+    search: values.autoSearchAnnotation,
+    match: values.searchMatchAnnotation,
+    ignore: values.ignoreAnnotation,
+    pausePeriod: values.pauseDeploymentAnnotation,
+    pausedAt: values.pauseDeploymentTimeAnnotation,
+    named: { ...named, ConfigMap: values.configmapAnnotation, Secret: values.secretAnnotation },
+    typedAuto: { ...typedAuto, ConfigMap: values.configmapAutoAnnotation, Secret: values.secretAutoAnnotation },
+  };
+}
+
+const SINKS = ['slack', 'teams', 'gchat'] as const;
+
+const alertsOf = (values: Values): AlertSettings => ({
+  enabled: values.alertOnReload,
+  url: values.alertWebhookUrl.trim(),
+  sink: SINKS.find((sink) => sink === values.alertSink.trim().toLowerCase()) ?? 'raw',
+  additionalInfo: values.alertAdditionalInfo?.trim(),
+  proxy: values.alertWebhookProxy.trim(),
+});

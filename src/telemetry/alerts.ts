@@ -1,0 +1,141 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { backOffMs, createOutbox } from './outbox.ts';
+import { type PostAnswer, post } from './post.ts';
+
+export interface AlertSettings {
+  readonly enabled: boolean;
+  readonly url: string;
+  readonly sink: 'slack' | 'teams' | 'gchat' | 'raw';
+  /** Undefined: no prefix; empty: a prefix of nothing but its separator. */
+  readonly additionalInfo: string | undefined;
+  /** '': none. */
+  readonly proxy: string;
+}
+
+/** What was reloaded, and because of what. */
+export interface Alert {
+  readonly source: string;
+  /** CONFIGMAP, SECRET or SECRETPROVIDERCLASS. */
+  readonly sourceType: string;
+  readonly namespace: string;
+  readonly workload: string;
+  readonly workloadKind: string;
+}
+
+export interface Alerts {
+  /** Returns at once, whatever the receiver does. */
+  send(alert: Alert): void;
+  drain(deadlineMs: number): Promise<void>;
+}
+
+export interface AlertDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'increment'>;
+}
+
+interface Sink {
+  readonly contentType: string;
+  readonly body: (text: string) => string;
+  readonly accepts: (status: number) => boolean;
+}
+
+const succeeded = (status: number): boolean => status >= 200 && status < 300;
+
+const SINKS: Readonly<Record<AlertSettings['sink'], Sink>> = {
+  slack: {
+    contentType: 'application/json',
+    body: (text) => JSON.stringify({ attachments: [{ author_name: 'Reloader', color: 'good', text }] }),
+    accepts: succeeded,
+  },
+  // Stakater takes the 202 of Power Automate for an error, although the message has arrived.
+  teams: { contentType: 'application/json', body: (text) => JSON.stringify({ text }), accepts: succeeded },
+  gchat: {
+    contentType: 'application/json',
+    body: (text) => JSON.stringify({ text }),
+    accepts: (status) => status === 200,
+  },
+  raw: { contentType: 'text/plain', body: (text) => text.replaceAll('*', ''), accepts: succeeded },
+};
+
+const TIMEOUT_MS = 10_000;
+const ATTEMPTS = 5;
+const RETRY_FIRST_MS = 1_000;
+const RETRY_CAP_MS = 60_000;
+/** Some hundred bytes each; who sends more at once is read by nobody. */
+const QUEUE_LIMIT = 1_000;
+
+/** Tells people about reloads. A receiver that is slow, broken or gone costs log lines and nothing else. */
+export function createAlerts(settings: AlertSettings, { log, clock, metrics }: AlertDeps): Alerts {
+  const url = httpUrl(settings.url);
+  const proxy = settings.proxy === '' ? undefined : httpUrl(settings.proxy);
+  const sink = SINKS[settings.sink];
+  const usable = url !== undefined && (settings.proxy === '' || proxy !== undefined);
+  let complained = false;
+
+  const outbox = createOutbox<string>(deliver, QUEUE_LIMIT, clock);
+
+  async function deliver(text: string, attempt: number, signal: AbortSignal): Promise<number | undefined> {
+    if (!url) return undefined;
+    const body = sink.body(text);
+    const outcome = await outcomeOf(
+      post({ url, proxy, contentType: sink.contentType, body, timeoutMs: TIMEOUT_MS, signal }),
+    );
+    if ('status' in outcome && sink.accepts(outcome.status)) {
+      metrics.increment('attune_alerts_total', { result: 'success' });
+      return undefined;
+    }
+    const fields = {
+      sink: settings.sink,
+      host: url.host,
+      attempt,
+      error: 'status' in outcome ? `status ${outcome.status}` : outcome.error,
+    };
+    if (attempt < ATTEMPTS && isTransient(outcome) && !signal.aborted) {
+      log.debug('alert not delivered, trying again', fields);
+      return Math.min(RETRY_CAP_MS, retryAfterMs(outcome) ?? backOffMs(attempt, RETRY_FIRST_MS, RETRY_CAP_MS));
+    }
+    metrics.increment('attune_alerts_total', { result: 'error' });
+    log.error('alert not delivered', fields);
+    return undefined;
+  }
+
+  return {
+    send(alert) {
+      if (!settings.enabled) return;
+      if (!usable) {
+        if (!complained) log.error('no alert is sent: ALERT_WEBHOOK_URL or ALERT_WEBHOOK_PROXY is missing or no URL');
+        complained = true;
+      } else if (!outbox.add(textOf(alert, settings.additionalInfo))) {
+        metrics.increment('attune_alerts_total', { result: 'dropped' });
+        log.warn('alert dropped, too many are waiting', { sink: settings.sink, host: url.host });
+      }
+    },
+    drain: (deadlineMs) => outbox.drain(deadlineMs),
+  };
+}
+
+/** Stakater's wording, as people match on it. */
+function textOf({ source, sourceType, namespace, workload, workloadKind }: Alert, info: string | undefined): string {
+  const text =
+    `Reloader detected changes in *${source}* of type *${sourceType}* in namespace *${namespace}*. ` +
+    `Hence reloaded *${workload}* of type *${workloadKind}* in namespace *${namespace}*`;
+  return info === undefined ? text : `${info} : ${text}`;
+}
+
+function httpUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url && /^https?:$/.test(url.protocol) ? url : undefined;
+}
+
+type Outcome = PostAnswer | { readonly error: string };
+
+const outcomeOf = (answer: Promise<PostAnswer>): Promise<Outcome> =>
+  answer.catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
+
+const isTransient = (outcome: Outcome): boolean =>
+  !('status' in outcome) || outcome.status === 408 || outcome.status === 429 || outcome.status >= 500;
+
+const retryAfterMs = (outcome: Outcome): number | undefined => ('status' in outcome ? outcome.retryAfterMs : undefined);

@@ -1,0 +1,129 @@
+/** Label names and, where upstream says something wrong, what was mended. */
+interface Row<Type extends string, Label extends string> {
+  readonly type: Type;
+  readonly labels: readonly Label[];
+  readonly help: string;
+  readonly buckets: readonly number[];
+  /** Series that exist from the start, at zero. */
+  readonly initial: readonly Readonly<Record<Label, string>>[];
+  /** For docs/metrics.md: how it differs from Stakater's metric of the same name. */
+  readonly mended: string;
+}
+
+type Extra<Label extends string> = Partial<Pick<Row<never, Label>, 'initial' | 'mended'>>;
+
+const counter = <const Label extends string>(
+  labels: readonly Label[],
+  help: string,
+  extra: Extra<NoInfer<Label>> = {},
+): Row<'counter', Label> => ({ type: 'counter', labels, help, buckets: [], initial: [], mended: '', ...extra });
+
+const gauge = <const Label extends string>(labels: readonly Label[], help: string): Row<'gauge', Label> => ({
+  type: 'gauge',
+  labels,
+  help,
+  buckets: [],
+  initial: [],
+  mended: '',
+});
+
+const histogram = <const Label extends string>(
+  labels: readonly Label[],
+  buckets: readonly number[],
+  help: string,
+  mended = '',
+): Row<'histogram', Label> => ({ type: 'histogram', labels, help, buckets, initial: [], mended });
+
+/** Every metric there is. The first part has Stakater's names, labels and buckets, so that dashboards keep working. */
+export const METRICS = {
+  reloader_reload_executed_total: counter(['success'], 'Workloads written to because of a change.', {
+    initial: [{ success: 'true' }, { success: 'false' }],
+  }),
+  reloader_reload_executed_total_by_namespace: counter(
+    ['success', 'namespace'],
+    'Workloads written to because of a change, by namespace. Only with METRICS_COUNT_BY_NAMESPACE=enabled.',
+  ),
+  reloader_reconcile_total: counter(['result'], 'Passes over a workload, by result: success, error or skipped.', {
+    mended: 'Counted once; upstream counts each item twice, and a skipped one as success too.',
+  }),
+  reloader_reconcile_duration_seconds: histogram(
+    ['result'],
+    [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    'How long a pass over a workload takes.',
+    'Observed once, upstream twice.',
+  ),
+  reloader_action_total: counter(
+    ['workload_kind', 'result'],
+    'Writes, by kind of workload and result: success or error.',
+  ),
+  reloader_action_latency_seconds: histogram(
+    ['workload_kind'],
+    [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    'From the arrival of the change to the answer to the write.',
+    'Measured from the event, so the quiet period is part of it; upstream starts when it reaches the workload.',
+  ),
+  reloader_skipped_total: counter(
+    ['reason'],
+    'Events that led to nothing, by reason: ignored_or_not_selected, no_data_change or strategy_not_updated.',
+  ),
+  reloader_workqueue_depth: gauge([], 'Workloads that wait for their turn.'),
+  reloader_workqueue_adds_total: counter([], 'Workloads put into the queue.'),
+  reloader_workqueue_latency_seconds: histogram(
+    [],
+    [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    'From being due to being taken up.',
+  ),
+  reloader_errors_total: counter(['type'], 'Errors, by type.'),
+  reloader_retries_total: counter([], 'Passes that are tried again after an error.'),
+  reloader_events_received_total: counter(
+    ['event_type', 'resource_type'],
+    'Watch events (add, update, delete), by resource, before any filter.',
+  ),
+  reloader_events_processed_total: counter(
+    ['event_type', 'resource_type', 'result'],
+    'Watch events that were dealt with, by result: success or dropped.',
+    { mended: 'event_type is add, update or delete; upstream always says unknown.' },
+  ),
+  reloader_workloads_scanned_total: counter(['kind'], 'Workloads looked at because of a change, by kind.', {
+    mended: 'Only workloads that a change concerns are looked at; upstream lists the whole namespace for each one.',
+  }),
+  reloader_workloads_matched_total: counter(['kind'], 'Workloads written to with success, by kind.', {
+    mended: 'Counted per workload; upstream drops the whole count of a kind when one of its writes fails.',
+  }),
+  rest_client_requests_total: counter(['code', 'method', 'host'], 'Requests to the API server, by HTTP status.'),
+  rest_client_request_duration_seconds: histogram(
+    ['verb', 'host'],
+    [0.001, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
+    'How long requests to the API server take.',
+  ),
+
+  attune_pending_workloads: gauge([], 'Workloads with a change that waits for its quiet period, pause or retry.'),
+  attune_undelivered_changes: gauge(
+    [],
+    'Changes that another writer reverted and that are not applied again by themselves.',
+  ),
+  attune_reverted_total: counter([], 'Times that another writer removed our mark.'),
+  attune_settled_total: counter(
+    ['how'],
+    'Changes brought to an end, by how: rolled, already-rolled, reverted-data or baseline.',
+  ),
+  attune_ledger_writes_total: counter(['result'], 'Writes of the checkpoint, by result: success or error.'),
+  attune_source_objects: gauge(['kind'], 'ConfigMaps, Secrets and SecretProviderClasses known, by kind.'),
+  attune_event_posts_total: counter(['result'], 'Kubernetes Events posted, by result: success, error or dropped.'),
+  attune_alerts_total: counter(['result'], 'Alerts, by result: success, error or dropped.'),
+  attune_leader: gauge([], '1 while this replica may write.'),
+
+  process_cpu_seconds_total: counter([], 'CPU time of the process, user and system.'),
+  process_resident_memory_bytes: gauge([], 'Resident memory of the process.'),
+  process_start_time_seconds: gauge([], 'When the process started, in seconds since the epoch.'),
+  nodejs_eventloop_lag_seconds: gauge([], 'Longest delay of the event loop since the last scrape.'),
+  nodejs_heap_size_used_bytes: gauge([], 'JavaScript heap in use.'),
+} as const;
+
+export type MetricName = keyof typeof METRICS;
+type NamesOf<Type> = { [N in MetricName]: (typeof METRICS)[N]['type'] extends Type ? N : never }[MetricName];
+
+export type CounterName = NamesOf<'counter'>;
+export type GaugeName = NamesOf<'gauge'>;
+export type HistogramName = NamesOf<'histogram'>;
+export type LabelsOf<N extends MetricName> = Readonly<Record<(typeof METRICS)[N]['labels'][number], string>>;

@@ -1,0 +1,77 @@
+import type { Clock } from '../runtime/clock.ts';
+
+/**
+ * Delivers one item, and says when to try it again: undefined means that it is done with, for good or ill.
+ * Must not reject.
+ */
+export type Deliver<T> = (item: T, attempt: number, signal: AbortSignal) => Promise<number | undefined>;
+
+/** Takes items at once and delivers them one after the other, in order, away from whoever adds them. */
+export interface Outbox<T> {
+  /** False: it is full or closed, and the item was not taken. */
+  add(item: T): boolean;
+  /** Closes it, and waits until it is empty or the time is over; then what is in flight is given up. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+export function createOutbox<T>(deliver: Deliver<T>, limit: number, clock: Clock): Outbox<T> {
+  const waiting: T[] = [];
+  const abort = new AbortController();
+  const { signal } = abort;
+  let running: Promise<void> | undefined;
+  let closed = false;
+
+  async function run(): Promise<void> {
+    for (const item of consume(waiting)) {
+      for (let attempt = 1; !signal.aborted; attempt++) {
+        const againInMs = await deliver(item, attempt, signal);
+        if (againInMs === undefined) break;
+        await pause(clock, againInMs, signal);
+      }
+    }
+    running = undefined;
+  }
+
+  return {
+    add(item) {
+      if (closed || waiting.length >= limit) return false;
+      waiting.push(item);
+      running ??= run();
+      return true;
+    },
+    async drain(deadlineMs) {
+      closed = true;
+      if (!running) return;
+      const callOff = clock.after(deadlineMs, () => abort.abort());
+      await running;
+      callOff();
+    },
+  };
+}
+
+/** What a later attempt waits at most: doubled each time, up to a cap, and spread so that many do not come at once. */
+export const backOffMs = (attempt: number, firstMs: number, capMs: number): number =>
+  Math.min(capMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+
+/** Yields the first item and removes it when the next one is asked for, until none is left. */
+function* consume<T>(items: T[]): Generator<T> {
+  for (;;) {
+    const [item] = items;
+    if (items.length === 0) return;
+    yield item as T;
+    items.shift();
+  }
+}
+
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) return Promise.resolve();
+  const finish = (): void => {
+    callOff();
+    signal.removeEventListener('abort', finish);
+    resolve();
+  };
+  const callOff = clock.after(ms, finish);
+  signal.addEventListener('abort', finish);
+  return promise;
+}

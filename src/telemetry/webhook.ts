@@ -1,0 +1,48 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Log } from './log.ts';
+import { backOffMs, createOutbox } from './outbox.ts';
+import { post } from './post.ts';
+
+export interface Webhook {
+  /** One POST for one change; returns at once. */
+  send(): void;
+  drain(deadlineMs: number): Promise<void>;
+}
+
+const TIMEOUT_MS = 10_000;
+const RETRY_FIRST_MS = 500;
+const RETRY_CAP_MS = 60_000;
+
+/** Stakater's payload: it does not say what changed. */
+const BODY = JSON.stringify({ webhook: 'update successful' });
+
+/**
+ * `--webhook-url`: whatever answers has been told, whatever it answers. While nobody answers, nothing is given up, and
+ * the changes that wait cost no more than a slot each, as all payloads are alike.
+ */
+export function createWebhook(address: string, { log, clock }: { readonly log: Log; readonly clock: Clock }): Webhook {
+  const url = new URL(address);
+  const outbox = createOutbox(deliver, Number.POSITIVE_INFINITY, clock);
+
+  async function deliver(_: null, attempt: number, signal: AbortSignal): Promise<number | undefined> {
+    const request = {
+      url,
+      proxy: undefined,
+      contentType: 'application/json',
+      body: BODY,
+      timeoutMs: TIMEOUT_MS,
+      signal,
+    };
+    try {
+      const { status, body } = await post(request);
+      log.info('webhook answered', { host: url.host, status, body });
+      return undefined;
+    } catch (error) {
+      const againInMs = Math.round(backOffMs(attempt, RETRY_FIRST_MS, RETRY_CAP_MS));
+      log.error('webhook not reached', { host: url.host, attempt, againInMs, error: String(error) });
+      return againInMs;
+    }
+  }
+
+  return { send: () => void outbox.add(null), drain: (deadlineMs) => outbox.drain(deadlineMs) };
+}
