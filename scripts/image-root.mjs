@@ -1,0 +1,91 @@
+// Assembles the file system of the image: node scripts/image-root.mjs FOLDER. The Containerfile runs this very script, so
+// that a folder made here is what the image contains: the running Node, the libraries that it loads, the bundle, and the
+// few files of /etc without which names and users cannot be resolved. No shell, no package manager.
+import { execFile } from 'node:child_process';
+import { copyFile, cp, lutimes, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const target = process.argv[2];
+if (!target) throw new Error('usage: node scripts/image-root.mjs FOLDER');
+const run = promisify(execFile);
+
+const NODE = '/usr/local/bin/node';
+/** Loaded by glibc itself when names are resolved, so the linker does not list it. */
+const RESOLVER = 'libresolv.so.2';
+const ETC = {
+  'etc/passwd': 'root:x:0:0:root:/:/sbin/nologin\nattune:x:65532:65532:attune:/:/sbin/nologin\n',
+  'etc/group': 'root:x:0:\nattune:x:65532:\n',
+  'etc/nsswitch.conf': 'hosts: files dns\n',
+};
+
+async function libraries(program) {
+  const { stdout } = await run('ldd', [program]);
+  const paths = [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path);
+  const libc = paths.find((path) => path.endsWith('/libc.so.6'));
+  if (!libc) throw new Error(`${program} is not linked with glibc: ${stdout}`);
+  return [...paths, join(dirname(libc), RESOLVER)];
+}
+
+/** Copies the file behind `path` to the same path in the image. */
+async function place(path, destination = path) {
+  const file = join(target, destination);
+  await mkdir(dirname(file), { recursive: true });
+  await copyFile(await realpath(path), file);
+}
+
+/** Debian packages of these files. Patterns, because the path that dpkg knows may begin with /usr or not. */
+async function debianPackages(files) {
+  const patterns = files.map((file) => `*/${basename(file)}`);
+  const { stdout: owners } = await run('dpkg-query', ['--search', ...patterns]);
+  const names = files.flatMap((file) =>
+    owners.split('\n').flatMap((line) => {
+      const [owner = '', path = ''] = line.split(/: (?=\/)/);
+      return path.replace(/^\/usr/, '') === file.replace(/^\/usr/, '') ? [owner] : [];
+    }),
+  );
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query fills these in.
+  const format = ['--show', '--showformat', '${Package} ${Version}\n'];
+  const { stdout } = await run('dpkg-query', [...format, ...new Set(names)]);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
+}
+
+/** The bundle's bill of materials, plus what the image adds to it. */
+async function describeLibraries(files) {
+  const path = join(target, 'app/sbom.cdx.json');
+  const bom = JSON.parse(await readFile(path, 'utf8'));
+  for (const [name, version] of await debianPackages(files)) {
+    const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}`;
+    bom.components.push({ type: 'library', 'bom-ref': purl, name, version, purl });
+    await place(`/usr/share/doc/${name}/copyright`);
+  }
+  await writeFile(path, `${JSON.stringify(bom, null, 2)}\n`);
+}
+
+/** Equal contents must give an equal image. */
+async function settleTimes() {
+  for (const entry of await readdir(target, { recursive: true })) await lutimes(join(target, entry), 0, 0);
+}
+
+async function size() {
+  const entries = await readdir(target, { recursive: true });
+  const sizes = await Promise.all(entries.map(async (entry) => (await stat(join(target, entry))).size));
+  return sizes.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+await rm(target, { recursive: true, force: true });
+await place(process.execPath, NODE);
+const loaded = await libraries(process.execPath);
+for (const library of loaded) await place(library);
+await cp('dist', join(target, 'app'), { recursive: true, filter: (path) => !path.endsWith('meta.json') });
+await place('LICENSE', '/app/LICENSE');
+await describeLibraries(loaded);
+for (const [file, text] of Object.entries(ETC)) {
+  await mkdir(dirname(join(target, file)), { recursive: true });
+  await writeFile(join(target, file), text, { mode: 0o644 });
+}
+await settleTimes();
+process.stdout.write(`${target}: ${Math.round((await size()) / 1024 / 1024)} MiB\n`);
