@@ -104,7 +104,7 @@ function readPage<T>(call: Call, list: RawList, fresh: boolean): Page<T> {
     throw failure(call, 'BadAnswer', 'the answer is not a list');
   }
   return {
-    items: items as readonly T[],
+    items: items as readonly unknown[] as readonly T[],
     resourceVersion,
     fresh,
     full: list.kind !== 'PartialObjectMetadataList',
