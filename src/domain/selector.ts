@@ -16,9 +16,9 @@ export function parseSelector(text: string): ParsedSelector {
   let at = 0;
   while (at < tokens.length) {
     const parsed = requirementAt(tokens, at);
-    const problem = 'error' in parsed ? parsed.error : problemOf(parsed.requirement);
-    if (problem !== undefined) return { error: problem };
-    if ('error' in parsed) continue;
+    if ('error' in parsed) return parsed;
+    const error = keyProblem(parsed.requirement) ?? valueProblem(parsed.requirement);
+    if (error !== undefined) return { error };
     selector.push(parsed.requirement);
     at = parsed.next;
     if (at === tokens.length) break;
@@ -31,23 +31,28 @@ export function parseSelector(text: string): ParsedSelector {
 
 /** Whether labels satisfy every requirement. As in Kubernetes a missing label satisfies `!=` and `notin`. */
 export function matches(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
-  return selector.every(({ key, operator, values }) => {
-    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-    switch (operator) {
-      case 'exists':
-        return value !== undefined;
-      case '!':
-        return value === undefined;
-      case 'in':
-        return value !== undefined && values.includes(value);
-      case 'notin':
-        return value === undefined || !values.includes(value);
-      case '>':
-        return value !== undefined && INTEGER.test(value) && BigInt(value) > BigInt(values[0] ?? 0);
-      case '<':
-        return value !== undefined && INTEGER.test(value) && BigInt(value) < BigInt(values[0] ?? 0);
-    }
+  return selector.every((requirement) => {
+    const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
+    return satisfies(requirement, value);
   });
+}
+
+function satisfies({ operator, values }: Requirement, value: string | undefined): boolean {
+  const [bound = '0'] = values;
+  switch (operator) {
+    case 'exists':
+      return value !== undefined;
+    case '!':
+      return value === undefined;
+    case 'in':
+      return value !== undefined && values.includes(value);
+    case 'notin':
+      return value === undefined || !values.includes(value);
+    case '>':
+      return value !== undefined && INTEGER.test(value) && BigInt(value) > BigInt(bound);
+    case '<':
+      return value !== undefined && INTEGER.test(value) && BigInt(value) < BigInt(bound);
+  }
 }
 
 type ParsedRequirement = { readonly requirement: Requirement; readonly next: number } | { readonly error: string };
@@ -113,15 +118,18 @@ const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const PREFIX = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
 /** What the API server would refuse. */
-function problemOf({ key, operator, values }: Requirement): string | undefined {
-  const parts = key.split('/');
-  const prefix = parts.length > 1 ? parts[0] : undefined;
-  const prefixIsWrong = prefix !== undefined && (prefix.length > 253 || !PREFIX.test(prefix));
-  if (parts.length > 2 || prefixIsWrong || !NAME.test(parts.at(-1) ?? '')) return `"${key}" is no label key`;
-  for (const value of values) {
-    if (operator === '>' || operator === '<') {
-      if (!INTEGER.test(value)) return `"${key}" can only be compared with a whole number, not "${value}"`;
-    } else if (value !== '' && !NAME.test(value)) return `"${value}" is no label value`;
+function keyProblem({ key }: Requirement): string | undefined {
+  const slash = key.indexOf('/');
+  const prefix = key.slice(0, Math.max(slash, 0));
+  const prefixed = slash < 0 || (prefix.length <= 253 && PREFIX.test(prefix));
+  return prefixed && NAME.test(key.slice(slash + 1)) ? undefined : `"${key}" is no label key`;
+}
+
+function valueProblem({ key, operator, values }: Requirement): string | undefined {
+  if (operator === '>' || operator === '<') {
+    const odd = values.find((value) => !INTEGER.test(value));
+    return odd === undefined ? undefined : `"${key}" can only be compared with a whole number, not "${odd}"`;
   }
-  return undefined;
+  const odd = values.find((value) => value !== '' && !NAME.test(value));
+  return odd === undefined ? undefined : `"${odd}" is no label value`;
 }
