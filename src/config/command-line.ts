@@ -1,3 +1,4 @@
+import { parseBool } from '../domain/parse-bool.ts';
 import { nearest } from './nearest.ts';
 
 /** What a command line says, before anybody looks at the values. */
@@ -43,9 +44,10 @@ export function readCommandLine(
     else reading.positional.push(word);
   }
   const { given, positional, problems } = reading;
-  const help = given.get(HELP)?.at(-1);
+  const helps = (given.get(HELP) ?? []).map(parseBool);
   given.delete(HELP);
-  return { given, positional, problems, help: help !== undefined && help !== 'false' };
+  if (helps.includes(undefined)) problems.push('--help must be true or false');
+  return { given, positional, problems, help: helps.at(-1) ?? false };
 }
 
 function readLong(reading: Reading, word: string): void {
@@ -69,7 +71,7 @@ function readLong(reading: Reading, word: string): void {
 /** The only short flag is `-h`; several letters may share one dash, and `-h=false` has a value. */
 function readShort(reading: Reading, word: string): void {
   const letters = word.slice(1);
-  if (/^h+(=|$)/.test(letters)) {
+  if (/^h+(=.|$)/.test(letters)) {
     const equals = letters.indexOf('=');
     add(reading.given, HELP, equals < 0 ? 'true' : letters.slice(equals + 1));
     return;

@@ -7,8 +7,8 @@ export function parseCsvRecord(text: string): readonly string[] | { readonly wro
   const fields: string[] = [];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*(?:\r(?!\n|$)[^",\r\n]*)*))(,|\r?\n|\r?$)/y;
   // Go skips empty lines before the record.
+  if (/^(?:\r?\n)*\r?$/.test(text)) return { wrong: 'has nothing but empty lines' };
   pattern.lastIndex = /^(?:\r?\n)*/.exec(text)?.[0].length ?? 0;
-  if (pattern.lastIndex === text.length) return { wrong: 'has nothing but empty lines' };
   for (;;) {
     const match = pattern.exec(text);
     if (!match) return { wrong: 'has a quote that does not enclose a whole element' };

@@ -1,11 +1,26 @@
+import { parseSelector } from '../domain/selector.ts';
+import { type Finding, quote } from './finding.ts';
+import { OPTIONS, type Values } from './options.ts';
+
 /**
- * Stakater's own spellings in a label selector, turned into Kubernetes': `key:value` is `key=value`, `key:*` and `key=*`
- * are `key`. Upstream looks at each element of the list as a whole, so that `a:b,c:d` in one quoted element loses its
- * end; that holds under compat only. Undefined: everything is selected.
+ * The label selector that a flag gives; undefined selects everything.
+ *
+ * Stakater's own spellings become Kubernetes': `key:value` is `key=value`, `key:*` and `key=*` are `key`. Upstream looks
+ * at each element of the list as a whole, so that `a:b,c:d` in one quoted element loses its end; under compat only.
  */
-export function toLabelSelector(elements: readonly string[], compat: boolean): string | undefined {
-  const requirements = compat ? elements : elements.flatMap(requirementsOf);
-  return requirements.map(toRequirement).join(',') || undefined;
+export function selectorOf(
+  name: 'namespaceSelector' | 'resourceLabelSelector',
+  values: Values,
+  finding: Finding,
+): string | undefined {
+  const elements = values[name];
+  const requirements = values.compat === 'stakater' ? elements : elements.flatMap(requirementsOf);
+  const selector = requirements.map(toRequirement).join(',');
+  const parsed = parseSelector(selector);
+  if ('error' in parsed) {
+    finding.problems.push(`--${OPTIONS[name].flag} must be a label selector, not ${quote(selector)}: ${parsed.error}`);
+  }
+  return selector || undefined;
 }
 
 /** The commas inside `in (a,b)` separate values, not requirements. */

@@ -1,4 +1,5 @@
 import type { CommandLine } from './command-line.ts';
+import { quote } from './finding.ts';
 import { isHttpUrl } from './option.ts';
 import type { Settings } from './settings.ts';
 
@@ -9,13 +10,13 @@ export function noticesAbout(settings: Settings, commandLine: CommandLine): read
 
 function* slips({ given, positional }: CommandLine): Generator<string> {
   if (positional.length > 0) {
-    const shown = positional.slice(0, 5).map((word) => JSON.stringify(word.slice(0, 80)));
+    const shown = positional.slice(0, 5).map(quote);
     yield `arguments without a flag are ignored: ${shown.join(' ')}; a boolean is written --flag=false`;
   }
   for (const flag of ['reload-on-create', 'reload-on-delete', 'is-Argo-Rollouts']) {
     const value = given.get(flag)?.at(-1) ?? '';
     if (value !== '' && value !== 'true' && value !== 'false') {
-      yield `--${flag}=${JSON.stringify(value.slice(0, 80))} leaves it switched off: only the exact word true switches it on`;
+      yield `--${flag}=${quote(value)} leaves it switched off: only the exact word true switches it on`;
     }
   }
 }

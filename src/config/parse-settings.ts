@@ -1,8 +1,8 @@
 import { type CommandLine, readCommandLine } from './command-line.ts';
+import { type Finding, quote } from './finding.ts';
 import { noticesAbout } from './notices.ts';
 import type { Option } from './option.ts';
 import { OPTION_ROWS, type Values } from './options.ts';
-import type { Finding } from './scope.ts';
 import { type Settings, toSettings } from './settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,7 +32,7 @@ function readValues(commandLine: CommandLine, env: Environment, finding: Finding
     const { from, texts } = givenFor(option, commandLine, env);
     const parsed = option.parse(texts);
     if ('value' in parsed) return [name, parsed.value];
-    const shown = option.sensitive ? '' : `, not ${JSON.stringify(texts.at(-1)?.slice(0, 80))}`;
+    const shown = option.sensitive ? '' : `, not ${quote(texts.at(-1) ?? '')}`;
     finding.problems.push(`${from} must ${parsed.must}${shown}`);
     // The fallback stands in, so that the remaining checks can speak too.
     const fallback = option.parse([]);

@@ -1,4 +1,5 @@
-import { toLabelSelector } from './label-selector.ts';
+import { type Finding, quote } from './finding.ts';
+import { selectorOf } from './label-selector.ts';
 import type { Values } from './options.ts';
 
 /** Which namespaces are watched. */
@@ -6,11 +7,6 @@ export type Scope =
   | { readonly mode: 'global'; readonly ignore: readonly string[]; readonly selector: string | undefined }
   /** Nothing cluster-wide is asked for: Roles in these namespaces are enough. */
   | { readonly mode: 'namespaces'; readonly namespaces: readonly string[] };
-
-export interface Finding {
-  readonly problems: string[];
-  readonly warnings: string[];
-}
 
 /** --namespaces, then KUBERNETES_NAMESPACE, then everything. */
 export function scopeOf(values: Values, finding: Finding): Scope {
@@ -22,7 +18,7 @@ export function scopeOf(values: Values, finding: Finding): Scope {
   if (namespaces.length > 0 && only.length === 0) finding.problems.push('--namespaces must name a namespace');
   const given = namespaces.length > 0 ? '--namespaces' : 'KUBERNETES_NAMESPACE';
   for (const name of only.filter((each) => !isNamespaceName(each))) {
-    finding.problems.push(`${given} must hold names of namespaces, not ${JSON.stringify(name.slice(0, 80))}`);
+    finding.problems.push(`${given} must hold names of namespaces, not ${quote(name)}`);
   }
 
   if (only.length > 0) {
@@ -35,7 +31,7 @@ export function scopeOf(values: Values, finding: Finding): Scope {
     }
     return { mode: 'namespaces', namespaces: only };
   }
-  return { mode: 'global', ignore, selector: toLabelSelector(namespaceSelector, values.compat === 'stakater') };
+  return { mode: 'global', ignore, selector: selectorOf('namespaceSelector', values, finding) };
 }
 
 /** A namespace named twice is watched once. */

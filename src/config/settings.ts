@@ -1,8 +1,9 @@
 import { type AnnotationKeys, DEFAULT_KEYS } from '../api/annotations.ts';
 import { type KindName, WORKLOAD_KINDS } from '../api/kinds.ts';
-import { toLabelSelector } from './label-selector.ts';
+import { type Finding, quote } from './finding.ts';
+import { selectorOf } from './label-selector.ts';
 import type { Values } from './options.ts';
-import { type Finding, type Scope, scopeOf } from './scope.ts';
+import { type Scope, scopeOf } from './scope.ts';
 
 export interface AlertSettings {
   readonly enabled: boolean;
@@ -64,7 +65,7 @@ export function toSettings(values: Values, given: ReadonlySet<string>, finding: 
   return {
     compat,
     scope: scopeOf(values, finding),
-    resourceLabelSelector: toLabelSelector(values.resourceLabelSelector, compat),
+    resourceLabelSelector: selectorOf('resourceLabelSelector', values, finding),
     resourcesToIgnore: resourcesOf(values.resourcesToIgnore, finding),
     enableCsiIntegration: values.enableCsiIntegration,
     watchHelmSecrets: values.watchHelmSecrets,
@@ -113,8 +114,9 @@ function choicesOf(values: Values, finding: Finding) {
 function workloadTypesOf(given: readonly string[], finding: Finding): readonly string[] {
   const wrong = given.find((word) => word !== 'jobs' && word !== 'cronjobs');
   if (wrong === undefined) return given;
-  const shown = JSON.stringify(wrong.slice(0, 80));
-  finding.warnings.push(`--ignored-workload-types knows jobs and cronjobs, not ${shown}; no workload type is ignored`);
+  finding.warnings.push(
+    `--ignored-workload-types knows jobs and cronjobs, not ${quote(wrong)}; no workload type is ignored`,
+  );
   return [];
 }
 
@@ -122,9 +124,7 @@ function resourcesOf(given: readonly string[], finding: Finding): Settings['reso
   const words = given.map((word) => word.toLowerCase());
   const known = words.filter((word) => word === 'configmaps' || word === 'secrets');
   if (words.length > 1 || known.length < words.length) {
-    finding.problems.push(
-      `--resources-to-ignore must be either configmaps or secrets, not ${JSON.stringify(given.join().slice(0, 80))}`,
-    );
+    finding.problems.push(`--resources-to-ignore must be either configmaps or secrets, not ${quote(given.join())}`);
   }
   return new Set(known);
 }

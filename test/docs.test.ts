@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { GROUPS, type Group, type Option } from '../src/config/option.ts';
+import { OPTION_ROWS } from '../src/config/options.ts';
+import { METRICS } from '../src/telemetry/metric-table.ts';
+
+/**
+ * The lists in these pages are those of the program. After a change of a table, `vitest run test/docs.test.ts -u`
+ * brings the pages up to date; what stands outside the marks is left as it is.
+ */
+test.each([
+  ['flags.md', options],
+  ['metrics.md', metrics],
+])('docs/%s lists exactly what there is', async (name, render) => {
+  const path = join(import.meta.dirname, '../docs', name);
+  const [before, after] = readFileSync(path, 'utf8').split(/(?<=<!-- list -->\n)[\s\S]*(?=<!-- end of list -->\n)/);
+  expect(after, `docs/${name} has lost its marks`).toBeDefined();
+  await expect(`${before}\n${render()}\n${after}`).toMatchFileSnapshot(path);
+});
+
+function options(): string {
+  const rows = OPTION_ROWS.map(([, option]) => option);
+  const sections = (Object.keys(GROUPS) as Group[]).map((group) =>
+    table(
+      `## ${GROUPS[group]}`,
+      ['Option', 'Type', 'Default', 'Meaning'],
+      rows
+        .filter((option) => option.group === group)
+        .map((option) => [nameOf(option), option.type, code(option.fallback), option.doc]),
+    ),
+  );
+  return sections.join('\n');
+}
+
+const nameOf = ({ flag, env }: Option<unknown>): string =>
+  [flag === undefined ? '' : code(`--${flag}`), env === undefined ? '' : code(env)].filter(Boolean).join(', ');
+
+function metrics(): string {
+  const rows = Object.entries(METRICS).map(([name, { type, labels, buckets, help, mended }]) => [
+    code(name),
+    type,
+    labels.map(code).join(', '),
+    [help, buckets.length > 0 ? `Buckets: ${buckets.join(' ')}.` : '', mended].filter(Boolean).join(' '),
+  ]);
+  return table('', ['Metric', 'Type', 'Labels', 'Meaning'], rows);
+}
+
+function table(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |\n`);
+  return `${title === '' ? '' : `${title}\n\n`}${lines.join('')}`;
+}
+
+const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
+const escapeCell = (text: string): string => text.replaceAll('|', '\\|');
