@@ -27,6 +27,9 @@
 {{- if and $r.netpol.enabled ($d.env).existing }}
 * reloader.netpol cannot see the URLs in env.existing: only ports 443 and 6443 are open beside DNS.
 {{- end }}
+{{- if $r.enablePProf }}
+* reloader.enablePProf opens nothing: a profiler on the network shows memory, and so Secrets, to anybody.
+{{- end }}
 {{- if $d.gomaxprocsOverride }}
 * reloader.deployment.gomaxprocsOverride has no effect: the program uses one thread.
 {{- end }}

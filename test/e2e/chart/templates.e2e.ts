@@ -1,0 +1,218 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { environment } from '../../../src/config/load.ts';
+import { parseSettings } from '../../../src/config/parse-settings.ts';
+import { findBinaries } from '../../../src/sandbox/binaries.ts';
+import { controlPlane } from '../../support/sandbox.ts';
+import { CHART, containerOf, helm, helmOrThrow, type Manifest, only, refusal, render, type Values } from './helm.ts';
+import { STAKATER_DEFAULTS } from './stakater.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+const reloader = (values: Values): Values => ({ reloader: values });
+const deployment = (values: Values): Values => reloader({ deployment: values });
+const environmentOf = (manifests: readonly Manifest[]) =>
+  Object.fromEntries(
+    containerOf(manifests).env.map((each: { name: string; value?: string }) => [each.name, each.value ?? 'elsewhere']),
+  );
+
+/** Every value set with a meaning of its own; what must hold always is checked over all of them. */
+const MATRIX: Readonly<Record<string, Values>> = {
+  defaults: {},
+  'single namespace': reloader({ watchGlobally: false }),
+  'several namespaces': reloader({ watchGlobally: false, namespaces: ['b', 'a'] }),
+  'highly available': { reloader: { enableHA: true, deployment: { replicas: 2 } } },
+  'all kinds': reloader({ isArgoRollouts: true, isOpenshift: true, enableCSIIntegration: true }),
+  'nothing but Deployments': reloader({ ignoreJobs: true, ignoreCronJobs: true, ignoreSecrets: true }),
+  selectors: reloader({ namespaceSelector: 'tier in (web,api),team', resourceLabelSelector: 'reload=yes' }),
+  'Stakater’s own defaults': STAKATER_DEFAULTS,
+};
+
+describe('the values of Stakater’s chart', () => {
+  it('fit as they are, once the image is left out', async () => {
+    const manifests = await render(STAKATER_DEFAULTS);
+    expect(containerOf(manifests).args).toEqual(['--log-level=info']);
+    expect(only(manifests, 'Deployment').metadata.labels).toMatchObject({ provider: 'stakater' });
+  });
+
+  it.each<[Values, string]>([
+    [{ autoReloadAll: true }, '--auto-reload-all=true'],
+    [{ isArgoRollouts: true }, '--is-Argo-Rollouts=true'],
+    [{ ignoreSecrets: true }, '--resources-to-ignore=secrets'],
+    [{ ignoreConfigMaps: true }, '--resources-to-ignore=configmaps'],
+    [{ ignoreJobs: true }, '--ignored-workload-types=jobs'],
+    [{ ignoreCronJobs: true }, '--ignored-workload-types=cronjobs'],
+    [{ reloadOnCreate: true }, '--reload-on-create=true'],
+    [{ reloadOnDelete: true }, '--reload-on-delete=true'],
+    [{ syncAfterRestart: true }, '--sync-after-restart=true'],
+    [{ reloadStrategy: 'annotations' }, '--reload-strategy=annotations'],
+    [{ ignoreNamespaces: 'a,b' }, '--namespaces-to-ignore=a,b'],
+    [{ namespaceSelector: 'tier in (web,api)' }, '--namespace-selector=tier in (web,api)'],
+    [{ resourceLabelSelector: 'a=b' }, '--resource-label-selector=a=b'],
+    [{ logFormat: 'json' }, '--log-format=json'],
+    [{ watchGlobally: false, namespaces: 'b, a,b' }, '--namespaces=a,b,tools'],
+    [{ enableHA: true }, '--enable-ha=true'],
+    [{ enableCSIIntegration: true }, '--enable-csi-integration=true'],
+    [{ custom_annotations: { pauseTime: 'our/paused' } }, '--pause-deployment-time-annotation=our/paused'],
+    [{ webhookUrl: 'http://hook' }, '--webhook-url=http://hook'],
+  ])('%j is %s', async (values, argument) => {
+    expect(containerOf(await render(reloader(values))).args).toContain(argument);
+  });
+
+  it('keep object names and selector, so that a release of that chart can be upgraded in place', async () => {
+    const { metadata, spec } = only(await render({ nameOverride: 'reloader' }, 'reloader'), 'Deployment');
+    expect(metadata.name).toBe('reloader-reloader');
+    expect(spec.selector.matchLabels).toEqual({ app: 'reloader-reloader', release: 'reloader' });
+  });
+
+  it('are refused with the cure where they still name Stakater’s image', async () => {
+    for (const image of [{ name: 'stakater/reloader' }, { repository: 'mirror.local/stakater/reloader-ubi' }]) {
+      expect(await refusal({ image })).toContain('another program. Remove both from your values');
+    }
+  });
+
+  it('may be half a file: every map that is null stays harmless', async () => {
+    const nothing = { open: null, secret: null, field: null, existing: null };
+    await render(reloader({ deployment: { env: nothing, nodeSelector: null, pod: null }, custom_annotations: null }));
+  });
+});
+
+describe('what the other chart gets wrong', () => {
+  it('several replicas get an election with all that it needs', async () => {
+    const manifests = await render(deployment({ replicas: 2 }));
+    const { spec } = only(manifests, 'Deployment');
+    expect(spec).toMatchObject({ replicas: 2, strategy: { type: 'RollingUpdate' } });
+    expect(containerOf(manifests).args).toContain('--enable-ha=true');
+    expect(environmentOf(manifests)).toMatchObject({ POD_NAME: 'elsewhere', POD_NAMESPACE: 'elsewhere' });
+    expect(JSON.stringify(only(manifests, 'Role', 'shop-attune-own')['rules'])).toContain('leases');
+  });
+
+  it('a single replica is replaced, never doubled', async () => {
+    expect(only(await render(), 'Deployment')['spec'].strategy).toEqual({ type: 'Recreate' });
+  });
+
+  it('env.secret takes any name', async () => {
+    const manifests = await render(deployment({ env: { secret: { ALERT_WEBHOOK_PROXY: 'http://proxy:3128' } } }));
+    expect(only(manifests, 'Secret')['data']).toEqual({ ALERT_WEBHOOK_PROXY: btoa('http://proxy:3128') });
+    expect(environmentOf(manifests)).toHaveProperty('ALERT_WEBHOOK_PROXY');
+  });
+
+  it('the network policy lets through names, the API server’s own port, and the sinks in the values', async () => {
+    const manifests = await render(
+      reloader({
+        netpol: { enabled: true },
+        webhookUrl: 'http://hook:8080/x',
+        deployment: { env: { open: { ALERT_WEBHOOK_URL: 'https://alerts/y' } } },
+      }),
+    );
+    const { egress } = only(manifests, 'NetworkPolicy')['spec'];
+    expect(egress.flatMap((rule: Manifest['spec']) => rule.ports.map((each: { port: number }) => each.port))).toEqual([
+      53, 53, 443, 6443, 8080, 443,
+    ]);
+  });
+
+  it('a Service has a port, comes with the ServiceMonitor, and selects by the selector alone', async () => {
+    const manifests = await render(
+      reloader({ serviceMonitor: { enabled: true }, deployment: { labels: { version: 'v1' } } }),
+    );
+    const { spec } = only(manifests, 'Service');
+    expect(spec.selector).toEqual({ app: 'shop-attune', release: 'shop' });
+    expect(spec.ports[0].port).toBe(9090);
+  });
+
+  it('contradictions stop with the cure', async () => {
+    expect(await refusal(reloader({ ignoreSecrets: true, ignoreConfigMaps: true }))).toContain(
+      'Set one of them to false',
+    );
+    expect(await refusal(reloader({ namespaces: ['a'] }))).toContain('Set reloader.watchGlobally=false');
+    expect(await refusal({ attune: { quietPeriod: '1d' } })).toContain('/attune/quietPeriod');
+    expect(await refusal({ attune: { quietperiod: '1s' } })).toContain('quietperiod');
+  });
+
+  it('values without effect are told after the installation', async () => {
+    const args = ['install', 'shop', CHART, '--dry-run=server', '--kubeconfig', controlPlane().kubeconfig];
+    const values = reloader({ watchGlobally: false, ignoreNamespaces: 'a', deployment: { replicas: 2 } });
+    const { stdout, stderr } = await helm(args, values);
+    expect(stderr).toBe('');
+    expect(stdout).toContain('replicas is 2 without reloader.enableHA');
+    expect(stdout).toContain('only count with watchGlobally=true');
+    expect(await helmOrThrow(args, {})).not.toContain('PLEASE CHECK');
+  });
+});
+
+describe('always', () => {
+  it.each(Object.entries(MATRIX))('%s: the program accepts its arguments', async (_, values) => {
+    const manifests = await render(values);
+    const parsed = parseSettings(containerOf(manifests).args, environmentOf(manifests));
+    expect(parsed).toMatchObject({ ok: true });
+  });
+
+  it.each(Object.entries(MATRIX))('%s: no right to write users’ Secrets and ConfigMaps', async (_, values) => {
+    const manifests = (await render(values)).filter(
+      ({ kind, metadata }) => /Role$/.test(kind) && metadata.name === 'shop-attune-role',
+    );
+    expect(manifests.length).toBeGreaterThan(0);
+    const rules = manifests.flatMap((each) => each['rules']);
+    for (const rule of rules.filter((each) => /configmaps|secrets/.test(each.resources.join()))) {
+      expect(rule.verbs).toEqual(['get', 'list', 'watch']);
+    }
+    expect(JSON.stringify(rules)).not.toContain('*');
+  });
+
+  it('Roles only where namespaces are named, a ClusterRole only where all are watched', async () => {
+    const rolesOf = async (values: Values) =>
+      (await render(values)).flatMap(({ kind, metadata }) =>
+        /Role$/.test(kind) && metadata.name.endsWith('-role') ? [`${kind} ${metadata.namespace ?? ''}`] : [],
+      );
+    expect(await rolesOf({})).toEqual(['ClusterRole ']);
+    expect(await rolesOf(reloader({ watchGlobally: false }))).toEqual(['Role tools']);
+    expect(await rolesOf(reloader({ watchGlobally: false, namespaces: ['b', 'a'] }))).toEqual([
+      'Role a',
+      'Role b',
+      'Role tools',
+    ]);
+  });
+
+  it.each<[unknown, string | undefined]>([
+    ['256Mi', '144'],
+    ['1Gi', '720'],
+    ['512M', '318'],
+    [536870912, '336'],
+    ['64Mi', '32'],
+    [null, undefined],
+  ])('memory limit %s: heap of %s MiB', async (memory, heap) => {
+    const options = environmentOf(await render(deployment({ resources: { limits: { memory } } })))['NODE_OPTIONS'];
+    expect(/--max-old-space-size=(\d+)/.exec(options ?? '')?.[1]).toBe(heap);
+  });
+
+  it('the pod is confined', async () => {
+    const { securityContext } = only(await render(), 'Deployment')['spec'].template.spec;
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    expect(containerOf(await render()).securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      readOnlyRootFilesystem: true,
+    });
+  });
+
+  it('helm lint has nothing to say', async () => {
+    expect((await helm(['lint', CHART, '--strict', '--kube-version', '1.36.0'])).code).toBe(0);
+  });
+
+  it('the plain manifests are those of the chart', async () => {
+    await promisify(execFile)(process.execPath, ['scripts/manifests.mjs', '--check'], { cwd: ROOT });
+  });
+
+  it('kustomize finds every object of the plain manifests', async () => {
+    const { kubectl } = await findBinaries(['kubectl'], { env: environment() }, () => {});
+    const { stdout } = await promisify(execFile)(kubectl, ['kustomize', 'deploy'], { cwd: ROOT });
+    const plain = await readFile(`${ROOT}deploy/attune.yaml`, 'utf8');
+    const namesIn = (text: string) =>
+      parseAllDocuments(text).map((document) => [document.get('kind'), document.getIn(['metadata', 'name'])].join(' '));
+    expect(namesIn(stdout).sort()).toEqual(namesIn(plain).sort());
+  });
+});
