@@ -59,12 +59,19 @@ const WATCH_SECONDS = 300;
 // Bookmarks come about once a minute; where a server sends none, a quiet watch is only opened again.
 const WATCH_IDLE_MS = 90_000;
 
+export interface ClientOptions extends TransportOptions {
+  /** How long a watch may say nothing before its connection counts as lost. */
+  readonly watchIdleMs?: number | undefined;
+}
+
 /** The API server, in its own words: raw JSON in, raw JSON out. Nothing is cached and nothing is tried twice. */
 export class KubeClient {
   readonly #transport: Transport;
+  readonly #watchIdleMs: number;
 
-  constructor(connection: Connection, options: TransportOptions = {}) {
+  constructor(connection: Connection, options: ClientOptions = {}) {
     this.#transport = new Transport(connection, options);
+    this.#watchIdleMs = options.watchIdleMs ?? WATCH_IDLE_MS;
   }
 
   /** Calls whose answer is awaited; open watches are not among them. */
@@ -196,7 +203,7 @@ export class KubeClient {
         labelSelector: scope.labelSelector,
         fieldSelector: scope.fieldSelector,
       }),
-      idleMs: WATCH_IDLE_MS,
+      idleMs: this.#watchIdleMs,
       signal,
     });
   }

@@ -66,7 +66,7 @@ type Emit<T> = (event: ReflectEvent<T>) => void;
  *  3. After `synced`, and after every event that follows, the state is one that the API server had.
  */
 export class Reflector<T> {
-  readonly #client: KubeClient;
+  readonly #client: Pick<KubeClient, 'list' | 'watch'>;
   readonly #resource: Resource;
   readonly #scope: Scope;
   readonly #options: ReflectOptions<T>;
@@ -82,7 +82,12 @@ export class Reflector<T> {
   #asked: PromiseWithResolvers<void> | undefined;
   #interrupt: AbortController | undefined;
 
-  constructor(client: KubeClient, resource: Resource, scope: Scope, options: ReflectOptions<T>) {
+  constructor(
+    client: Pick<KubeClient, 'list' | 'watch'>,
+    resource: Resource,
+    scope: Scope,
+    options: ReflectOptions<T>,
+  ) {
     this.#client = client;
     this.#resource = resource;
     this.#scope = scope;

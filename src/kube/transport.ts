@@ -31,6 +31,8 @@ export interface Observation {
 
 export interface TransportOptions {
   readonly maxSockets?: number | undefined;
+  /** How long an answer may say nothing before its connection counts as lost. */
+  readonly idleMs?: number | undefined;
   readonly observe?: ((call: Observation) => void) | undefined;
 }
 
@@ -50,11 +52,13 @@ export class Transport {
   readonly #request: typeof http.request;
   readonly #target: { readonly host: string; readonly port: string; readonly prefix: string };
   readonly #observe: ((call: Observation) => void) | undefined;
+  readonly #idleMs: number;
   #inFlight = 0;
 
   constructor(connection: Connection, options: TransportOptions = {}) {
     this.#connection = connection;
     this.#observe = options.observe;
+    this.#idleMs = options.idleMs ?? IDLE_MS;
     const { server, tls } = connection;
     const secure = server.protocol === 'https:';
     const sockets = {
@@ -155,7 +159,7 @@ export class Transport {
       method: call.method,
       path: `${this.#target.prefix}${call.path}${call.query ?? ''}`,
       headers,
-      timeout: call.idleMs ?? IDLE_MS,
+      timeout: call.idleMs ?? this.#idleMs,
     });
     // Once there is an answer its reader must learn the reason, and only the answer's own stream can tell.
     let open: { destroy(error: Error): unknown } = request;

@@ -19,10 +19,10 @@ class Model {
 
 type Step = (due: DueTimes<number>, model: Model) => void;
 
-const key = fc.integer({ min: 0, max: 9 });
+const anyKey = fc.integer({ min: 0, max: 9 });
 const time = fc.integer({ min: 0, max: 20 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.tuple(key, time).map(
+  fc.tuple(anyKey, time).map(
     ([k, at]): Step =>
       (due, model) => {
         due.set(k, at);
@@ -30,7 +30,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         model.entries.push({ key: k, at });
       },
   ),
-  key.map(
+  anyKey.map(
     (k): Step =>
       (due, model) => {
         expect(due.delete(k)).toBe(model.drop(k));

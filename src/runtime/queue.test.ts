@@ -228,7 +228,7 @@ interface World {
 type Step = (world: World) => void | Promise<void>;
 
 async function takeOne({ clock, queue, owed, inHand }: World): Promise<void> {
-  const isDue = (key: string) => !inHand.has(key) && (queue.dueAt(key) ?? Number.POSITIVE_INFINITY) <= clock.now();
+  const isDue = (k: string) => !inHand.has(k) && (queue.dueAt(k) ?? Number.POSITIVE_INFINITY) <= clock.now();
   clock.advance(0);
   if (![...owed].some(isDue)) return;
   const key = (await queue.take()) ?? 'nothing';
