@@ -22,6 +22,7 @@ export interface BinaryOptions {
   readonly sites?: ReleaseSites;
   /** The folder of the pinned Go modules. */
   readonly modules?: string;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -82,7 +83,7 @@ async function obtain(
   const title = `${component} ${COMPONENTS[component].version}`;
   const say = (line: string) => progress(`${title}: ${line}`);
   const waiting = (pid: number) => say(`process ${pid} is getting it; waiting`);
-  await locked(`${folder}.lock`, waiting, async () => {
+  await locked(`${folder}.lock`, { waiting, signal: options.signal }, async () => {
     const stillMissing = () => binaries.filter((name) => !inCache(name, env));
     const problems: string[] = [];
     const ways = [
@@ -94,6 +95,7 @@ async function obtain(
       try {
         await way.work();
       } catch (error) {
+        options.signal?.throwIfAborted();
         problems.push(`${way.name}: ${reasonOf(error)}`);
         say(`${way.name}: ${reasonOf(error)}`);
       }
@@ -113,7 +115,7 @@ async function fromRelease(
     const release = COMPONENTS[component].release(options.sites ?? RELEASE_SITES, binary, platform);
     if (!release) throw new Error(`${binary} is not published for ${platform.os}`);
     say(`loading ${release.url}`);
-    await installRelease(release, cachePath(binary, options.env), say);
+    await installRelease(release, cachePath(binary, options.env), say, options.signal);
   }
 }
 
@@ -127,6 +129,7 @@ async function fromSource(component: ComponentName, options: BinaryOptions, say:
     modules,
     env: options.env,
     progress: say,
+    signal: options.signal,
   });
 }
 

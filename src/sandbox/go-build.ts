@@ -12,7 +12,12 @@ export async function goBuild(
   component: ComponentName,
   binaries: readonly BinaryName[],
   folder: string,
-  options: { readonly modules: string; readonly env: Environment; readonly progress: Progress },
+  options: {
+    readonly modules: string;
+    readonly env: Environment;
+    readonly progress: Progress;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<void> {
   const module = join(options.modules, component);
   if (!existsSync(join(module, 'go.mod'))) throw new Error('the pinned Go modules are part of the repository only');
@@ -21,7 +26,8 @@ export async function goBuild(
   await rm(scratch, { recursive: true, force: true });
   await mkdir(scratch, { recursive: true });
 
-  const go: Go = { cwd: module, env: { ...options.env, CGO_ENABLED: '0', GOWORK: 'off' } };
+  const env = { ...options.env, CGO_ENABLED: '0', GOWORK: 'off' };
+  const go: Go = { cwd: module, env, signal: options.signal };
   const wanted = binaries.map((binary) => packages[binary] ?? binary);
   options.progress('loading sources');
   let total = 0;
@@ -38,11 +44,12 @@ export async function goBuild(
 interface Go {
   readonly cwd: string;
   readonly env: Environment;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Runs the go command, with each line of its output going to `line`. */
 async function run(go: Go, args: readonly string[], line: () => void): Promise<void> {
-  const child = spawn('go', args, { cwd: go.cwd, env: go.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('go', args, { ...go, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   const keep = (text: string) => {
     lines.push(text);

@@ -1,16 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
 
+export interface Waiting {
+  /** Told once when somebody else holds the lock, with his pid. */
+  readonly waiting: (holder: number) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Runs `work` while this process alone holds the lock at `path`; a lock whose holder has died is taken over. */
-export async function locked<T>(path: string, waiting: (holder: number) => void, work: () => Promise<T>): Promise<T> {
+export async function locked<T>(path: string, options: Waiting, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true });
   const mine = `${path}.${randomUUID()}`;
   writeFileSync(mine, JSON.stringify({ ...ownIdentity(), nonce: mine }));
   try {
-    await take(path, mine, waiting);
+    await take(path, mine, options);
+    removeLeftovers(path);
     try {
       return await work();
     } finally {
@@ -22,7 +29,7 @@ export async function locked<T>(path: string, waiting: (holder: number) => void,
 }
 
 /** The lock file appears complete or not at all: it is a second name of a file that was written before. */
-async function take(path: string, mine: string, waiting: (holder: number) => void): Promise<void> {
+async function take(path: string, mine: string, { waiting, signal }: Waiting): Promise<void> {
   for (let told = false; !linked(mine, path); ) {
     const held = read(path);
     if (held === undefined) continue; // given back just now
@@ -30,7 +37,7 @@ async function take(path: string, mine: string, waiting: (holder: number) => voi
     if (isAlive(holder)) {
       if (!told) waiting(holder.pid);
       told = true;
-      await delay(100);
+      await delay(100, undefined, { signal });
     } else {
       removeStale(path, mine, held);
     }
@@ -48,6 +55,17 @@ function removeStale(path: string, mine: string, stale: string): void {
   }
   if (read(aside) !== stale) linked(aside, path);
   rmSync(aside, { force: true });
+}
+
+/** Files of those who were killed while they waited or held the lock. */
+function removeLeftovers(path: string): void {
+  for (const entry of readdirSync(dirname(path))) {
+    if (!entry.startsWith(`${basename(path)}.`)) continue;
+    const file = join(dirname(path), entry);
+    const text = read(file);
+    // One that is just being written is not complete, and not left over.
+    if (text?.endsWith('}') && !isAlive(JSON.parse(text))) rmSync(file, { force: true });
+  }
 }
 
 function linked(from: string, to: string): boolean {

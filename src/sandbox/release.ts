@@ -19,14 +19,19 @@ const STALL_MS = 30_000;
  * Puts the program of an official release at `target`, after comparing it with the checksum published beside it.
  * What was loaded of a cut download stays beside the target and is continued by the next attempt, also of another run.
  */
-export async function installRelease(release: Release, target: string, progress: Progress): Promise<void> {
+export async function installRelease(
+  release: Release,
+  target: string,
+  progress: Progress,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const file = basename(release.url);
   const partial = join(dirname(target), `.${file}.part`);
-  const expected = publishedChecksum(await fetchText(release.checksumUrl), file);
+  const expected = publishedChecksum(await fetchText(release.checksumUrl, signal), file);
   if (!expected) throw new Error(`${release.checksumUrl} does not name a SHA-256 of ${file}`);
 
-  await load(release.url, partial, progress);
+  await load(release.url, partial, progress, signal);
   const found = await sha256(partial);
   if (found !== expected) {
     await rm(partial);
@@ -58,13 +63,13 @@ function githubDigest(text: string, file: string): string | undefined {
   }
 }
 
-async function load(url: string, partial: string, progress: Progress): Promise<void> {
+async function load(url: string, partial: string, progress: Progress, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await loadRest(url, partial, progress);
+      await loadRest(url, partial, progress, signal);
       return;
     } catch (error) {
-      if (attempt === ATTEMPTS || error instanceof Refused) throw error;
+      if (attempt === ATTEMPTS || error instanceof Refused || signal.aborted) throw error;
       progress(`${reasonOf(error)}; continuing`);
     }
   }
@@ -73,14 +78,14 @@ async function load(url: string, partial: string, progress: Progress): Promise<v
 /** The server's answer will be the same next time. */
 class Refused extends Error {}
 
-async function loadRest(url: string, partial: string, progress: Progress): Promise<void> {
+async function loadRest(url: string, partial: string, progress: Progress, signal: AbortSignal): Promise<void> {
   const have = (await sizeOf(partial)) ?? 0;
   const stalled = new AbortController();
   let watchdog = setTimeout(() => stalled.abort(), STALL_MS);
   try {
     const response = await fetch(url, {
       headers: have > 0 ? { range: `bytes=${have}-` } : {},
-      signal: stalled.signal,
+      signal: AbortSignal.any([signal, stalled.signal]),
     });
     if (response.status === 416) await rm(partial); // longer than the file: not a part of it
     const continued = response.status === 206;
@@ -116,8 +121,8 @@ function reporter(file: string, total: number, progress: Progress): (done: numbe
   };
 }
 
-async function fetchText(url: string): Promise<string> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(STALL_MS) });
+async function fetchText(url: string, signal: AbortSignal): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(STALL_MS)]) });
   if (!response.ok) throw new Error(`${url} answered ${response.status}`);
   return await response.text();
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, sandboxesFolder } from './folders.ts';
 import { isAlive, type ProcessIdentity } from './process-identity.ts';
@@ -65,14 +65,4 @@ export async function clearAway(dir: string, keep: boolean): Promise<void> {
   const record = readRecord(dir);
   if (!keep) rmSync(dir, { recursive: true, force: true });
   else if (record) writeRecord(dir, { ...record, owner: undefined, server: undefined, keep, ready: false });
-}
-
-/** Removes the folder of all sandboxes when none is left in it. */
-export function removeIfEmpty(env: Environment): void {
-  try {
-    rmdirSync(sandboxesFolder(env));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOTEMPTY' && code !== 'ENOENT' && code !== 'EEXIST') throw error;
-  }
 }

@@ -5,28 +5,20 @@ import {
   API_COMPONENTS,
   type ControlPlaneComponent,
   type ControlPlaneSettings,
-  commandLine,
   etcdUrl,
   layout,
   NODE_COMPONENTS,
 } from './control-plane.ts';
 import { writeAuditPolicy, writeCredentials, writeKubeconfig } from './credentials.ts';
+import { ComponentEnded, Crew } from './crew.ts';
 import { type Environment, sandboxFolder } from './folders.ts';
+import { inspectSandbox } from './inspect.ts';
 import { locked } from './lock.ts';
 import { freePorts } from './ports.ts';
 import { ownIdentity } from './process-identity.ts';
 import { apiReady, authorityWritten, controllersReady, etcdReady, nodesReady } from './readiness.ts';
-import { end, lastLines, logFile, type RecordedProcess, start } from './recorded-process.ts';
 import type { Progress } from './release.ts';
-import {
-  clearAway,
-  isAbandoned,
-  readRecord,
-  removeIfEmpty,
-  type SandboxRecord,
-  sandboxNames,
-  writeRecord,
-} from './sandbox-record.ts';
+import { clearAway, isAbandoned, readRecord, type SandboxRecord, sandboxNames, writeRecord } from './sandbox-record.ts';
 import { stages } from './stages.ts';
 
 export interface SandboxOptions {
@@ -74,13 +66,12 @@ export async function startSandbox(options: SandboxOptions, progress: Progress):
   const { env, name } = options;
   const dir = sandboxFolder(env, name);
   const components = options.apiOnly ? API_COMPONENTS : [...API_COMPONENTS, ...NODE_COMPONENTS];
-  const binaries = await findBinaries(components, { ...options.binaries, env }, progress);
+  const { signal } = options;
+  const binaries = await findBinaries(components, { ...options.binaries, env, signal }, progress);
   await clearAbandoned(env, progress);
-  return await locked(`${dir}.lock`, waitingFor(name, progress), async () => {
+  return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress), signal }, async () => {
     const before = readRecord(dir);
-    if (before?.owner && !isAbandoned(before)) {
-      throw new Error(`the sandbox ${name} belongs to process ${before.owner.pid}`);
-    }
+    if (inspectSandbox(env, name)?.state === 'up') throw new AlreadyUp(name, before?.owner?.pid);
     const clear = () => clearAway(dir, before?.keep ?? false);
     await clear();
     return await startWithFreePorts(() => startOnce(dir, options, binaries, progress), clear, progress);
@@ -107,18 +98,18 @@ async function startWithFreePorts(
 /** Ends a sandbox that another process started; false when there is none of that name. */
 export async function stopSandbox(env: Environment, name: string, keep: boolean, progress: Progress): Promise<boolean> {
   const dir = sandboxFolder(env, name);
-  return await locked(`${dir}.lock`, waitingFor(name, progress), async () => {
+  return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress) }, async () => {
     const record = readRecord(dir);
     await clearAway(dir, keep || (record?.keep ?? false));
     return record !== undefined;
-  }).finally(() => removeIfEmpty(env));
+  });
 }
 
 async function clearAbandoned(env: Environment, progress: Progress): Promise<void> {
   for (const name of sandboxNames(env)) {
     const dir = sandboxFolder(env, name);
     if (!isAbandoned(readRecord(dir))) continue;
-    await locked(`${dir}.lock`, waitingFor(name, progress), async () => {
+    await locked(`${dir}.lock`, { waiting: waitingFor(name, progress) }, async () => {
       const record = readRecord(dir);
       if (!isAbandoned(record)) return;
       progress(`clearing away the sandbox ${name}, whose process ${record?.owner?.pid} has died`);
@@ -146,7 +137,8 @@ async function startOnce(
   const record: SandboxRecord = {
     name: options.name,
     server,
-    owner: options.owned ? ownIdentity() : undefined,
+    // Until it is ready it belongs to whoever starts it: if that one dies, nobody else wants it.
+    owner: ownIdentity(),
     keep: options.keep ?? false,
     ready: false,
   };
@@ -173,7 +165,7 @@ async function startOnce(
     }
     await Promise.all([controllersReady(access, signal), nodesReady(access, options.nodes ?? 1, signal)]);
   });
-  writeRecord(dir, { ...record, ready: true });
+  writeRecord(dir, { ...record, owner: options.owned ? record.owner : undefined, ready: true });
 
   return {
     name: options.name,
@@ -195,78 +187,10 @@ async function startOnce(
   };
 }
 
-/** A component has ended that should not have. */
-class ComponentEnded extends Error {
-  readonly portTaken: boolean;
-
-  constructor(dir: string, component: string, how: string) {
-    const lines = lastLines(dir, component);
-    const log = lines.map((line) => `\n    ${line}`).join('');
-    super(`${component} ${how}; the last lines of ${logFile(dir, component)}:${log}`);
-    this.portTaken = lines.some((line) => line.includes('address already in use'));
-  }
-}
-
-/** The processes of one sandbox, and what to do when one of them ends unasked. */
-class Crew {
-  readonly #processes = new Map<ControlPlaneComponent, RecordedProcess>();
-  readonly #settings: ControlPlaneSettings;
-  readonly #env: Environment;
-  readonly #dir: string;
-  /** Told when a component ends unasked: by default whoever reads the progress. */
-  #ended: (error: ComponentEnded) => void;
-  readonly #progress: (error: ComponentEnded) => void;
-
-  constructor(dir: string, settings: ControlPlaneSettings, env: Environment, progress: Progress) {
-    this.#dir = dir;
-    this.#settings = settings;
-    // Nothing of the caller's settings may change a component's behaviour.
-    this.#env = { PATH: env['PATH'], HOME: dir, TMPDIR: env['TMPDIR'] };
-    this.#progress = (error) => progress(error.message);
-    this.#ended = this.#progress;
-  }
-
-  start(component: ControlPlaneComponent): void {
-    const argv = commandLine(component, this.#settings);
-    const process = start(this.#dir, { name: component, argv, env: this.#env });
-    this.#processes.set(component, process);
-    void process.ended.then((how) => {
-      if (this.#processes.get(component) !== process) return;
-      this.#processes.delete(component);
-      this.#ended(new ComponentEnded(this.#dir, component, how));
-    });
-  }
-
-  /** Runs `work`, and breaks it off when a component ends or `outer` says so. */
-  async during(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const ended = new AbortController();
-    this.#ended = (error) => ended.abort(error);
-    const signal = outer ? AbortSignal.any([outer, ended.signal]) : ended.signal;
-    try {
-      await work(signal);
-      signal.throwIfAborted();
-    } catch (error) {
-      this.dismiss();
-      throw signal.aborted ? signal.reason : error;
-    }
-    this.#ended = this.#progress;
-  }
-
-  async kill(component: ControlPlaneComponent): Promise<void> {
-    const process = this.#processes.get(component);
-    if (!process) throw new Error(`${component} does not run`);
-    this.#processes.delete(component);
-    await end(process.identity, 0);
-    await process.ended;
-  }
-
-  /** From now on nobody is surprised when a component ends. */
-  dismiss(): void {
-    this.#processes.clear();
-  }
-
-  release(): void {
-    for (const process of this.#processes.values()) process.release();
+/** There is a sandbox of this name, and it works. */
+export class AlreadyUp extends Error {
+  constructor(name: string, owner: number | undefined) {
+    super(`the sandbox ${name} is up already${owner === undefined ? '' : ` and belongs to process ${owner}`}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { findBinaries } from '../../sandbox/binaries.ts';
 import type { Environment } from '../../sandbox/folders.ts';
 import { inspectSandbox, inspectSandboxes, type SandboxReport } from '../../sandbox/inspect.ts';
 import type { BinaryName } from '../../sandbox/pins.ts';
-import { startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
+import { AlreadyUp, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
 
 /** What the command needs of the world. */
 export interface SandboxIo {
@@ -60,6 +60,10 @@ export async function runSandbox(argv: readonly string[], io: SandboxIo): Promis
     return await run(request, io);
   } catch (error) {
     if (io.signal?.aborted) return 130;
+    if (error instanceof AlreadyUp) {
+      io.stdout(`${error.message}\n${usage(request.name)}`);
+      return 0;
+    }
     io.stderr(`attune sandbox: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }
@@ -113,10 +117,6 @@ function parseRequest(argv: readonly string[]): Request | string {
 async function up(request: Request, io: SandboxIo): Promise<number> {
   const { name, nodes, apiOnly, keep, binaries: folder } = request;
   const before = inspectSandbox(io.env, name);
-  if (before?.state === 'up') {
-    io.stdout(`the sandbox ${name} is up already\n${usage(name)}`);
-    return 0;
-  }
   if (before?.state === 'broken') io.stderr(`the sandbox ${name} is broken and is started anew\n${deaths(before)}`);
   const started = performance.now();
   const sandbox = await startSandbox(
@@ -195,7 +195,7 @@ function logText(file: string): string {
 
 async function kubectl(request: Request, io: SandboxIo): Promise<number> {
   const { kubeconfig } = existing(request, io);
-  const options = { env: io.env, folder: request.binaries };
+  const options = { env: io.env, folder: request.binaries, signal: io.signal };
   const paths = await findBinaries(['kubectl'], options, (line) => io.stderr(`${line}\n`));
   const child = spawn(paths.kubectl, request.operands, {
     stdio: 'inherit',
@@ -217,7 +217,7 @@ async function binaries(request: Request, io: SandboxIo): Promise<number> {
     'kwok',
     'helm',
   ];
-  const options = { env: io.env, folder: request.binaries };
+  const options = { env: io.env, folder: request.binaries, signal: io.signal };
   const paths = await findBinaries(all, options, (line) => io.stderr(`${line}\n`));
   for (const name of all) io.stdout(`${name} ${paths[name]}\n`);
   return 0;
