@@ -13,8 +13,8 @@ export const GROUPS = {
 
 export type Group = keyof typeof GROUPS;
 
-/** A value, or what would have been right: "must be …". */
-export type Parsed<T> = { readonly value: T } | { readonly must: string };
+/** A value, or what would have been right: "must be …, not …". */
+export type Parsed<T> = { readonly value: T } | { readonly must: string; readonly not: string };
 
 /** One setting. Everything that is said about it anywhere is said here. */
 export interface Option<T> {
@@ -47,7 +47,7 @@ interface Row {
 export const bool = (row: Row): Option<boolean> =>
   scalar('bool', { fallback: 'false', ...row }, (given) => {
     const value = parseBool(given);
-    return value === undefined ? { must: 'be true or false' } : { value };
+    return value === undefined ? { must: 'be true or false', not: given } : { value };
   });
 
 /** Stakater's string-typed booleans: exactly `true` switches on, everything else is off, and a bare flag is an error. */
@@ -70,27 +70,27 @@ export const oneOf = <const T extends string>(words: readonly T[], row: Row): Op
     const value = words.find((word) => word === given);
     const named = words.filter((word) => word !== '');
     const must = named.length > 1 ? `one of ${named.join(', ')}` : `${named.join()} or empty`;
-    return value === undefined ? { must: `be ${must}` } : { value };
+    return value === undefined ? { must: `be ${must}`, not: given } : { value };
   });
 
 /** Milliseconds, in Go's grammar. */
 export const duration = (row: Row): Option<number> =>
   scalar('duration', row, (given) => {
     const value = parseDuration(given);
-    return value === undefined || value < 0 ? { must: 'be a duration like 1s, 500ms or 1h30m' } : { value };
+    return value === undefined || value < 0 ? { must: 'be a duration like 1s, 500ms or 1h30m', not: given } : { value };
   });
 
 export const count = (row: Row): Option<number> =>
   scalar('int', row, (given) => {
     const value = /^\d{1,6}$/.test(given) ? Number(given) : 0;
-    return value < 1 ? { must: 'be a whole number from 1 to 999999' } : { value };
+    return value < 1 ? { must: 'be a whole number from 1 to 999999', not: given } : { value };
   });
 
 /** An http(s) address, or nothing. */
 export const httpUrl = (row: Row): Option<string> =>
   scalar('string', row, (given) => {
     const value = given.trim();
-    return value === '' || isHttpUrl(value) ? { value } : { must: 'be an http or https URL' };
+    return value === '' || isHttpUrl(value) ? { value } : { must: 'be an http or https URL', not: given };
   });
 
 export const isHttpUrl = (value: string): boolean => /^https?:$/.test(URL.parse(value)?.protocol ?? '');
@@ -104,7 +104,8 @@ export function strings(row: Row): Option<readonly string[]> {
       const value: string[] = [];
       for (const given of texts) {
         const record = parseCsvRecord(given);
-        if ('wrong' in record) return { must: `be a comma-separated list; it ${record.wrong}` };
+        if (!record)
+          return { must: 'be a comma-separated list whose double quotes enclose whole elements', not: given };
         value.push(...record);
       }
       return { value };

@@ -32,7 +32,7 @@ function readValues(commandLine: CommandLine, env: Environment, finding: Finding
     const { from, texts } = givenFor(option, commandLine, env);
     const parsed = option.parse(texts);
     if ('value' in parsed) return [name, parsed.value];
-    const shown = option.sensitive ? '' : `, not ${quote(texts.at(-1) ?? '')}`;
+    const shown = option.sensitive ? '' : `, not ${quote(parsed.not)}`;
     finding.problems.push(`${from} must ${parsed.must}${shown}`);
     // The fallback stands in, so that the remaining checks can speak too.
     const fallback = option.parse([]);

@@ -10,8 +10,9 @@ export type Scope =
 
 /** --namespaces, then KUBERNETES_NAMESPACE, then everything. */
 export function scopeOf(values: Values, finding: Finding): Scope {
-  const { namespaces, kubernetesNamespace, namespacesToIgnore, namespaceSelector } = values;
+  const { namespaces, kubernetesNamespace, namespacesToIgnore } = values;
   const ignore = names(namespacesToIgnore);
+  const selector = selectorOf('namespaceSelector', values, finding);
   const only = namespaces.length > 0 ? names(namespaces) : names([kubernetesNamespace]);
 
   // An empty name means "all namespaces" to the API: a stray comma must not widen the scope.
@@ -22,16 +23,12 @@ export function scopeOf(values: Values, finding: Finding): Scope {
   }
 
   if (only.length > 0) {
-    for (const [flag, list] of [
-      ['--namespaces-to-ignore', ignore],
-      ['--namespace-selector', namespaceSelector],
-    ] as const) {
-      if (list.length > 0)
-        finding.warnings.push(`${flag} has no effect, as ${given} says which namespaces are watched`);
-    }
+    const why = `has no effect, as ${given} says which namespaces are watched`;
+    if (ignore.length > 0) finding.warnings.push(`--namespaces-to-ignore ${why}`);
+    if (selector) finding.warnings.push(`--namespace-selector ${why}`);
     return { mode: 'namespaces', namespaces: only };
   }
-  return { mode: 'global', ignore, selector: selectorOf('namespaceSelector', values, finding) };
+  return { mode: 'global', ignore, selector };
 }
 
 /** A namespace named twice is watched once. */

@@ -1,0 +1,399 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_KEYS } from '../api/annotations.ts';
+import { OPTION_ROWS } from './options.ts';
+import { type Environment, parseSettings } from './parse-settings.ts';
+import type { Settings } from './settings.ts';
+
+const accepted = (argv: readonly string[], env: Environment = {}) => {
+  const parsed = parseSettings(argv, env);
+  if (!parsed.ok) throw new Error(parsed.problems.join('\n'));
+  return parsed;
+};
+const settings = (argv: readonly string[], env: Environment = {}): Settings => accepted(argv, env).settings;
+const warnings = (argv: readonly string[], env: Environment = {}): readonly string[] => accepted(argv, env).warnings;
+const problems = (argv: readonly string[], env: Environment = {}): readonly string[] => {
+  const parsed = parseSettings(argv, env);
+  return parsed.ok ? [] : parsed.problems;
+};
+
+test('nothing given: the documented defaults', () => {
+  expect(accepted([])).toEqual({
+    ok: true,
+    settings: {
+      compat: false,
+      scope: { mode: 'global', ignore: [], selector: undefined },
+      resourceLabelSelector: undefined,
+      resourcesToIgnore: new Set(),
+      enableCsiIntegration: false,
+      watchHelmSecrets: false,
+      autoReloadAll: false,
+      reloadOnCreate: false,
+      reloadOnDelete: false,
+      syncAfterRestart: false,
+      isArgoRollouts: false,
+      ignoredWorkloadTypes: [],
+      ignoredKinds: new Set(),
+      keys: DEFAULT_KEYS,
+      reloadStrategy: 'env-vars',
+      quietPeriodMs: 1000,
+      maxWaitMs: 10_000,
+      catchUpMaxMs: 86_400_000,
+      concurrency: 32,
+      webhookUrl: '',
+      alerts: { enabled: false, url: '', sink: 'raw', additionalInfo: undefined, proxy: '' },
+      logFormat: '',
+      logLevel: 'info',
+      metricsByNamespace: false,
+      enableHa: false,
+      podName: '',
+      podNamespace: '',
+      ownNamespace: '',
+      metaInfoNamespace: '',
+      deploymentName: '',
+      listenAddress: '',
+      kubeconfig: '',
+      enablePprof: false,
+      pprofAddr: ':6060',
+    },
+    warnings: [
+      'RELOADER_NAMESPACE is unset, the ConfigMap reloader-meta-info is not written',
+      'KUBERNETES_NAMESPACE is unset, will detect changes in all namespaces.',
+    ],
+  });
+});
+
+test('every fallback of the table is valid by the rules of its own row', () => {
+  for (const [name, option] of OPTION_ROWS) {
+    expect(option.parse([]), name).toHaveProperty('value');
+    expect([name, option.flag ?? option.env]).not.toContain(undefined);
+  }
+});
+
+test("Stakater's flags and ours, and no others", () => {
+  const flags = OPTION_ROWS.flatMap(([, { flag }]) => flag ?? []);
+  expect(flags.toSorted()).toEqual([
+    'auto-annotation',
+    'auto-reload-all',
+    'auto-search-annotation',
+    'catch-up-max',
+    'compat',
+    'concurrency',
+    'configmap-annotation',
+    'configmap-auto-annotation',
+    'enable-csi-integration',
+    'enable-ha',
+    'enable-pprof',
+    'ignore-annotation',
+    'ignored-workload-types',
+    'is-Argo-Rollouts',
+    'log-format',
+    'log-level',
+    'max-wait',
+    'namespace-selector',
+    'namespaces',
+    'namespaces-to-ignore',
+    'pause-deployment-annotation',
+    'pause-deployment-time-annotation',
+    'pprof-addr',
+    'quiet-period',
+    'reload-on-create',
+    'reload-on-delete',
+    'reload-strategy',
+    'resource-label-selector',
+    'resources-to-ignore',
+    'search-match-annotation',
+    'secret-annotation',
+    'secret-auto-annotation',
+    'sync-after-restart',
+    'watch-helm-secrets',
+    'webhook-url',
+  ]);
+});
+
+describe('flags', () => {
+  test.each<[readonly string[], Partial<Settings>]>([
+    [['--auto-reload-all'], { autoReloadAll: true }],
+    [['--auto-reload-all=T'], { autoReloadAll: true }],
+    [['--auto-reload-all=true', '--auto-reload-all=0'], { autoReloadAll: false }],
+    [['--sync-after-restart'], { syncAfterRestart: true }],
+    [['--enable-csi-integration=1'], { enableCsiIntegration: true }],
+    [['--watch-helm-secrets'], { watchHelmSecrets: true }],
+    [['--reload-on-create=true'], { reloadOnCreate: true }],
+    [['--reload-on-create', 'true'], { reloadOnCreate: true }],
+    [['--reload-on-create=True'], { reloadOnCreate: false }],
+    [['--reload-on-delete=1'], { reloadOnDelete: false }],
+    [['--reload-on-delete=true'], { reloadOnDelete: true }],
+    [['--is-Argo-Rollouts=true'], { isArgoRollouts: true }],
+    [['--is-Argo-Rollouts='], { isArgoRollouts: false }],
+    [['--reload-strategy=annotations'], { reloadStrategy: 'annotations' }],
+    [['--resources-to-ignore=ConfigMaps'], { resourcesToIgnore: new Set(['configmaps']) }],
+    [['--resources-to-ignore=secrets'], { resourcesToIgnore: new Set(['secrets']) }],
+    [['--resources-to-ignore='], { resourcesToIgnore: new Set() }],
+    [['--ignored-workload-types=jobs'], { ignoredWorkloadTypes: ['jobs'], ignoredKinds: new Set(['Job']) }],
+    [
+      ['--ignored-workload-types=jobs', '--ignored-workload-types=cronjobs'],
+      { ignoredKinds: new Set(['CronJob', 'Job']) },
+    ],
+    [['--ignored-workload-types=jobs,Jobs'], { ignoredWorkloadTypes: [], ignoredKinds: new Set() }],
+    [
+      ['--quiet-period=500ms', '--max-wait', '1m30s', '--catch-up-max=0'],
+      { quietPeriodMs: 500, maxWaitMs: 90_000, catchUpMaxMs: 0 },
+    ],
+    [['--concurrency=1'], { concurrency: 1 }],
+    [['--webhook-url=https://example.com/a?b'], { webhookUrl: 'https://example.com/a?b' }],
+    [['--log-format=json', '--log-level=WARN'], { logFormat: 'json', logLevel: 'WARN' }],
+    [['--pprof-addr=:1'], { pprofAddr: ':1' }],
+    [['--compat=stakater'], { compat: true, quietPeriodMs: 0 }],
+    [['--compat=stakater', '--quiet-period=1s'], { compat: true, quietPeriodMs: 1000 }],
+    [['--compat='], { compat: false, quietPeriodMs: 1000 }],
+  ])('%j', (argv, expected) => {
+    expect(settings(argv)).toMatchObject(expected);
+  });
+
+  test('each annotation flag renames its own key and no other', () => {
+    const argv = [
+      '--configmap-annotation=a',
+      '--secret-annotation=b',
+      '--auto-annotation=c',
+      '--configmap-auto-annotation=d',
+      '--secret-auto-annotation=e',
+      '--auto-search-annotation=f',
+      '--search-match-annotation=g',
+      '--ignore-annotation=h',
+      '--pause-deployment-annotation=i',
+      '--pause-deployment-time-annotation=j',
+    ];
+    expect(settings(argv).keys).toEqual({
+      auto: 'c',
+      search: 'f',
+      match: 'g',
+      ignore: 'h',
+      pausePeriod: 'i',
+      pausedAt: 'j',
+      named: { ...DEFAULT_KEYS.named, ConfigMap: 'a', Secret: 'b' },
+      typedAuto: { ...DEFAULT_KEYS.typedAuto, ConfigMap: 'd', Secret: 'e' },
+      exclude: DEFAULT_KEYS.exclude,
+    });
+  });
+});
+
+describe('environment', () => {
+  test.each<[Environment, Partial<Settings>]>([
+    [{ ATTUNE_COMPAT: 'stakater' }, { compat: true, quietPeriodMs: 0 }],
+    [{ ATTUNE_COMPAT: '' }, { compat: false }],
+    [{ METRICS_COUNT_BY_NAMESPACE: 'enabled' }, { metricsByNamespace: true }],
+    [{ METRICS_COUNT_BY_NAMESPACE: 'true' }, { metricsByNamespace: false }],
+    [{ ATTUNE_LISTEN_ADDRESS: '127.0.0.9' }, { listenAddress: '127.0.0.9' }],
+    [{ KUBECONFIG: '/k', HOME: '/h' }, { kubeconfig: '/k' }],
+    [{ HOME: '/h' }, { kubeconfig: '/h/.kube/config' }],
+    [
+      { RELOADER_NAMESPACE: 'r', POD_NAMESPACE: 'p', ATTUNE_NAMESPACE: 'a' },
+      { ownNamespace: 'a', metaInfoNamespace: 'r' },
+    ],
+    [
+      { RELOADER_NAMESPACE: 'r', POD_NAMESPACE: 'p' },
+      { ownNamespace: 'p', podNamespace: 'p' },
+    ],
+    [
+      { RELOADER_NAMESPACE: 'r', RELOADER_DEPLOYMENT_NAME: 'd' },
+      { ownNamespace: 'r', deploymentName: 'd' },
+    ],
+  ])('%j', (env, expected) => {
+    expect(settings([], env)).toMatchObject(expected);
+  });
+
+  test.each<[Environment, Partial<Settings['alerts']>]>([
+    [{ ALERT_ON_RELOAD: 'true' }, { enabled: true }],
+    [{ ALERT_ON_RELOAD: 'True' }, { enabled: false }],
+    [{ ALERT_SINK: ' Slack ' }, { sink: 'slack' }],
+    [{ ALERT_SINK: 'TEAMS' }, { sink: 'teams' }],
+    [{ ALERT_SINK: 'gchat' }, { sink: 'gchat' }],
+    [{ ALERT_SINK: 'webhook' }, { sink: 'raw' }],
+    [{ ALERT_WEBHOOK_URL: ' https://x/y ' }, { url: 'https://x/y' }],
+    [{ ALERT_WEBHOOK_PROXY: 'http://p:1' }, { proxy: 'http://p:1' }],
+    [{ ALERT_ADDITIONAL_INFO: ' prod ' }, { additionalInfo: 'prod' }],
+    [{ ALERT_ADDITIONAL_INFO: '' }, { additionalInfo: '' }],
+  ])('alerts: %j', (env, expected) => {
+    expect(settings([], env).alerts).toMatchObject(expected);
+  });
+
+  test('a flag beats its variable', () => {
+    expect(settings(['--compat='], { ATTUNE_COMPAT: 'stakater' }).compat).toBe(false);
+  });
+});
+
+describe('scope', () => {
+  const one = { KUBERNETES_NAMESPACE: 'one' };
+  test.each<[readonly string[], Environment, Settings['scope']]>([
+    [['--namespaces=a,b,a', '--namespaces', 'b, c'], one, { mode: 'namespaces', namespaces: ['a', 'b', 'c'] }],
+    [['--namespaces=a,,'], {}, { mode: 'namespaces', namespaces: ['a'] }],
+    [['--namespaces='], one, { mode: 'namespaces', namespaces: ['one'] }],
+    [[], one, { mode: 'namespaces', namespaces: ['one'] }],
+    [[], { KUBERNETES_NAMESPACE: '' }, { mode: 'global', ignore: [], selector: undefined }],
+    [['--namespaces-to-ignore=a,b'], {}, { mode: 'global', ignore: ['a', 'b'], selector: undefined }],
+  ])('%j with %j', (argv, env, expected) => {
+    expect(settings(argv, env).scope).toEqual(expected);
+  });
+
+  test('a stray comma does not mean all namespaces', () => {
+    expect(problems(['--namespaces=,'])).toEqual(['--namespaces must name a namespace']);
+  });
+
+  test('what has no effect besides a list of namespaces is said', () => {
+    expect(
+      warnings(['--namespaces-to-ignore=a', '--namespace-selector=b'], { ...one, RELOADER_NAMESPACE: 'r' }),
+    ).toEqual([
+      '--namespaces-to-ignore has no effect, as KUBERNETES_NAMESPACE says which namespaces are watched',
+      '--namespace-selector has no effect, as KUBERNETES_NAMESPACE says which namespaces are watched',
+    ]);
+  });
+});
+
+describe('label selectors', () => {
+  const selector = (...argv: string[]): string | undefined => settings(argv).resourceLabelSelector;
+  const quoted = (element: string): string => `--resource-label-selector="${element}"`;
+
+  test.each([
+    ['k', 'k'],
+    ['!k', '!k'],
+    ['k=v', 'k=v'],
+    ['k!=v', 'k!=v'],
+    ['k:v', 'k=v'],
+    ['k:*', 'k'],
+    ['k=*', 'k'],
+    ['k:v:w', 'k=v'],
+    ['k in (a,b)', 'k in (a,b)'],
+    ['', undefined],
+  ])('%j is %j in both modes, quoted or not', (given, expected) => {
+    for (const argv of [[`--resource-label-selector=${given}`], [quoted(given)]]) {
+      expect(selector(...argv)).toBe(expected);
+      expect(selector('--compat=stakater', ...argv)).toBe(expected);
+    }
+  });
+
+  test('several elements must all hold', () => {
+    expect(selector('--resource-label-selector=a:b,c=*', '--resource-label-selector', 'd notin (e,f)')).toBe(
+      'a=b,c,d notin (e,f)',
+    );
+  });
+
+  test('pairs in one quoted element: all count, but under compat only as upstream reads them', () => {
+    expect(selector(quoted('a:b,c:d'))).toBe('a=b,c=d');
+    expect(selector(quoted('a=*,k in (x,y),b:*'))).toBe('a,k in (x,y),b');
+    expect(selector('--compat=stakater', quoted('a:b,c:d'))).toBe('a=b,c');
+    expect(problems(['--compat=stakater', quoted('a:*,b')])).toHaveLength(1);
+  });
+
+  test.each(['--namespace-selector', '--resource-label-selector'])('%s that does not parse is a problem', (flag) => {
+    const [problem, ...others] = problems([flag, 'k in (a'], { KUBERNETES_NAMESPACE: 'one' });
+    expect(problem).toContain(`${flag} must be a label selector, not "k in (a": `);
+    expect(others).toEqual([]);
+  });
+});
+
+describe('problems', () => {
+  test.each<[readonly string[], string]>([
+    [['--reload-strategy=env'], '--reload-strategy must be one of env-vars, annotations, not "env"'],
+    [['--reload-strategy='], '--reload-strategy must be one of env-vars, annotations, not ""'],
+    [['--compat=reloader'], '--compat must be stakater or empty, not "reloader"'],
+    [['--auto-reload-all=yes'], '--auto-reload-all must be true or false, not "yes"'],
+    [['--quiet-period=5'], '--quiet-period must be a duration like 1s, 500ms or 1h30m, not "5"'],
+    [['--max-wait=-1s'], '--max-wait must be a duration like 1s, 500ms or 1h30m, not "-1s"'],
+    [['--concurrency=0'], '--concurrency must be a whole number from 1 to 999999, not "0"'],
+    [
+      ['--resources-to-ignore=configmaps,secrets'],
+      '--resources-to-ignore must be either configmaps or secrets, not "configmaps,secrets"',
+    ],
+    [
+      ['--resources-to-ignore=secrets,secrets'],
+      '--resources-to-ignore must be either configmaps or secrets, not "secrets,secrets"',
+    ],
+    [['--resources-to-ignore=pods'], '--resources-to-ignore must be either configmaps or secrets, not "pods"'],
+    [['--namespaces=A_b'], '--namespaces must hold names of namespaces, not "A_b"'],
+    [
+      ['--namespaces="a'],
+      '--namespaces must be a comma-separated list whose double quotes enclose whole elements, not "\\"a"',
+    ],
+    [['--reload-on-create'], 'flag needs an argument: --reload-on-create'],
+    [['--is-argo-rollouts=true'], 'unknown flag: --is-argo-rollouts, did you mean --is-Argo-Rollouts?'],
+    [['--auto-reload-all=no', '--auto-reload-all=true'], '--auto-reload-all must be true or false, not "no"'],
+  ])('%j', (argv, problem) => {
+    expect(problems(argv)).toEqual([problem]);
+  });
+
+  test('leader election needs to know its pod', () => {
+    const missing = (variable: string): string => `--enable-ha needs the environment variable ${variable}`;
+    expect(problems(['--enable-ha'])).toEqual([missing('POD_NAME'), missing('POD_NAMESPACE')]);
+    expect(problems(['--enable-ha'], { POD_NAME: 'a', POD_NAMESPACE: '' })).toEqual([missing('POD_NAMESPACE')]);
+    expect(settings(['--enable-ha'], { POD_NAME: 'a', POD_NAMESPACE: 'b' })).toMatchObject({
+      enableHa: true,
+      podName: 'a',
+    });
+  });
+
+  test('all at once, from both sources', () => {
+    expect(problems(['--bogus', '--reload-strategy=x', '--enable-ha'], { ATTUNE_COMPAT: 'y' })).toHaveLength(5);
+  });
+
+  test('a credential in a URL is not shown', () => {
+    expect(problems(['--webhook-url=ftp://user:hunter2@host'])).toEqual(['--webhook-url must be an http or https URL']);
+  });
+
+  test('help comes alone, or together with what is wrong', () => {
+    expect(parseSettings(['--help'], {})).toEqual({ ok: false, problems: [], help: true });
+    expect(parseSettings(['-h', '--bogus'], {})).toEqual({
+      ok: false,
+      problems: ['unknown flag: --bogus'],
+      help: true,
+    });
+  });
+});
+
+describe('warnings', () => {
+  const quiet = { RELOADER_NAMESPACE: 'r', KUBERNETES_NAMESPACE: 'n' };
+  test.each<[readonly string[], Environment, string | RegExp]>([
+    [['--auto-reload-all', 'false'], quiet, /^arguments without a flag are ignored: "false"/],
+    [['--reload-on-create=True'], quiet, /^--reload-on-create="True" leaves it switched off/],
+    [['--enable-pprof'], quiet, /^--enable-pprof is accepted but opens nothing/],
+    [['--ignored-workload-types=jobs,pods'], quiet, /not "pods"; no workload type is ignored$/],
+    [['--quiet-period=11s'], quiet, /^--max-wait is shorter than --quiet-period/],
+    [
+      ['--webhook-url=http://h/secret'],
+      quiet,
+      'webhook-url is set: changes are posted there, and no workload is reloaded',
+    ],
+    [['--resource-label-selector=a:b'], quiet, /a=b$/],
+    [
+      ['--namespaces-to-ignore=a,b'],
+      { RELOADER_NAMESPACE: 'r' },
+      'KUBERNETES_NAMESPACE is unset, will detect changes in all namespaces except: a, b.',
+    ],
+    [[], { ...quiet, ALERT_ON_RELOAD: 'true' }, /ALERT_WEBHOOK_URL is not/],
+    [
+      [],
+      { ...quiet, ALERT_ON_RELOAD: 'true', ALERT_WEBHOOK_URL: 'http://h', ALERT_WEBHOOK_PROXY: 'p' },
+      /^ALERT_WEBHOOK_PROXY is not/,
+    ],
+    [[], { KUBERNETES_NAMESPACE: 'n' }, /^RELOADER_NAMESPACE is unset/],
+  ])('%j with %j', (argv, env, expected) => {
+    expect(warnings(argv, env)).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)]);
+  });
+});
+
+test('whatever is given, there are settings or problems, and nothing throws', () => {
+  const flag = fc.constantFrom(...OPTION_ROWS.flatMap(([, option]) => option.flag ?? []));
+  const word = fc.oneof(
+    fc.string(),
+    flag.map((name) => `--${name}`),
+    fc.tuple(flag, fc.string()).map(([name, value]) => `--${name}=${value}`),
+  );
+  const variables = OPTION_ROWS.flatMap(([, { env }]) => env ?? []);
+  const given = fc.dictionary(fc.constantFrom(...variables), fc.string());
+  fc.assert(
+    fc.property(fc.array(word), given, (argv, environment) => {
+      const parsed = parseSettings(argv, environment);
+      expect(parsed.ok || parsed.help || parsed.problems.length > 0).toBe(true);
+    }),
+  );
+});
