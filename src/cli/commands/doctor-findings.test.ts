@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { kindNamed } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { parseSettings } from '../../config/parse-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import { diagnose, type SourceList } from './doctor-findings.ts';
+
+const NOW = Date.UTC(2000, 0, 1, 12);
+const SOURCES: SourceList = {
+  ConfigMap: ['app', 'other'].map((name) => ({ ref: { kind: 'ConfigMap', name }, ignored: false, matchable: true })),
+  Secret: [{ ref: { kind: 'Secret', name: 'pull' }, ignored: false, matchable: false }],
+  SecretProviderClass: [],
+};
+
+function settings(...argv: string[]): Settings {
+  const parsed = parseSettings(argv, {});
+  if (!parsed.ok) throw new Error(parsed.problems.join());
+  return parsed.settings;
+}
+
+interface Sketch {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly templateAnnotations?: Readonly<Record<string, string>>;
+  readonly env?: readonly object[];
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+/** A workload of one container that takes variables from the ConfigMap `app` and pulls with the Secret `pull`. */
+function look(kindName: string, sketch: Sketch, given = settings()) {
+  const kind = kindNamed(kindName);
+  if (!kind) throw new Error(kindName);
+  const template = {
+    metadata: { annotations: sketch.templateAnnotations },
+    spec: {
+      containers: [{ name: 'web', envFrom: [{ configMapRef: { name: 'app' } }], env: sketch.env }],
+      imagePullSecrets: [{ name: 'pull' }],
+    },
+  };
+  const inner = kindName === 'CronJob' ? { jobTemplate: { spec: { template } } } : { template };
+  const object = {
+    metadata: { name: 'web', namespace: 'shop', uid: 'u', resourceVersion: '1', annotations: sketch.annotations ?? {} },
+    spec: { ...inner, ...sketch.spec },
+    status: sketch.status,
+  } as unknown as KubeObject;
+  return diagnose(kind, object, SOURCES, { settings: given, nowMs: NOW });
+}
+
+const auto = { 'reloader.stakater.com/auto': 'true' };
+
+describe('what stays', () => {
+  it.each(['DaemonSet', 'StatefulSet', 'Deployment'])('%s by name', (kind) => {
+    const { differences, sources } = look(kind, { annotations: { 'configmap.reloader.stakater.com/reload': 'app' } });
+    expect({ differences, sources }).toEqual({ differences: [], sources: 1 });
+  });
+
+  it('who takes no part takes no part', () => {
+    expect(look('Deployment', {})).toMatchObject({ sources: 0, differences: [], atOnce: [], remarks: [] });
+  });
+
+  it('keys of one’s own', () => {
+    const own = settings('--auto-annotation=our/auto', '--ignored-workload-types=jobs');
+    expect(look('StatefulSet', { annotations: { 'our/auto': 'true' } }, own).sources).toBe(2);
+  });
+});
+
+describe('what differs', () => {
+  it('pulling with a Secret counts as using it', () => {
+    expect(look('Deployment', { annotations: auto }).differences).toEqual([
+      {
+        source: { kind: 'Secret', name: 'pull' },
+        before: 'nothing',
+        after: 'patch',
+        because: expect.stringContaining('images pulled with it'),
+      },
+    ]);
+  });
+
+  it('auto "false" forbids what is named beside it', () => {
+    const annotations = { 'reloader.stakater.com/auto': 'false', 'configmap.reloader.stakater.com/reload': 'other' };
+    expect(look('Deployment', { annotations }).differences).toEqual([
+      {
+        source: { kind: 'ConfigMap', name: 'other' },
+        before: 'patch',
+        after: 'nothing',
+        because: expect.stringContaining('forbids every reload'),
+      },
+    ]);
+  });
+
+  it('a suspended CronJob is not run', () => {
+    const { differences } = look('CronJob', { annotations: auto, spec: { suspend: true } });
+    expect(differences).toContainEqual({
+      source: { kind: 'ConfigMap', name: 'app' },
+      before: 'run',
+      after: 'nothing',
+      because: 'it is suspended',
+    });
+  });
+
+  it('a finished Job is not run again because of its template', () => {
+    const status = { conditions: [{ type: 'Complete', status: 'True' }] };
+    const { differences } = look('Job', { templateAnnotations: auto, status });
+    expect(differences).toContainEqual(expect.objectContaining({ before: 'replace', after: 'nothing' }));
+  });
+
+  it('a DeploymentConfig is reloaded at all', () => {
+    const annotations = { 'configmap.reloader.stakater.com/reload': 'app' };
+    expect(look('DeploymentConfig', { annotations }).differences).toMatchObject([
+      { before: 'nothing', after: 'patch' },
+    ]);
+  });
+
+  it('a forgotten pause is ended at once', () => {
+    const annotations = {
+      'deployment.reloader.stakater.com/pause-period': '5m',
+      'deployment.reloader.stakater.com/paused-at': '2000-01-01T11:00:00Z',
+    };
+    const { atOnce } = look('Deployment', { annotations, spec: { paused: true } });
+    expect(atOnce).toEqual([expect.stringContaining('it is resumed')]);
+    expect(look('Deployment', { annotations: {}, spec: { paused: true } }).atOnce).toEqual([]);
+  });
+});
+
+it('variables that nobody needs any more are named', () => {
+  const mark = (name: string) => ({ name, value: 'a'.repeat(40) });
+  const env = [mark('STAKATER_APP_CONFIGMAP'), mark('STAKATER_GONE_CONFIGMAP')];
+  expect(look('Deployment', { annotations: auto, env }).remarks).toEqual([
+    expect.stringMatching(/^STAKATER_GONE_CONFIGMAP may be left over/),
+  ]);
+});
