@@ -3,7 +3,7 @@ import type { EnvEdit, TemplateEdit } from './template-edit.ts';
 import type { Workload } from './workload.ts';
 
 export interface JsonOperation {
-  readonly op: 'test' | 'add' | 'remove';
+  readonly op: 'test' | 'add' | 'replace' | 'remove';
   readonly path: string;
   readonly value?: unknown;
 }
@@ -25,7 +25,8 @@ export function jsonPatch(
 ): readonly JsonOperation[] {
   const template = pointer(kind.templatePath);
   return [
-    { op: 'test', path: '/metadata/resourceVersion', value: workload.resourceVersion },
+    // Not `test`: a version that has moved on is then a conflict (409) and no invalid request (422).
+    { op: 'replace', path: '/metadata/resourceVersion', value: workload.resourceVersion },
     ...annotationOperations('/metadata', also.annotations, workload.hasAnnotations),
     ...Object.entries(also.spec).map(
       ([member, value]): JsonOperation => ({ op: 'add', path: `/spec/${member}`, value }),
