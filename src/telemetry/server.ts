@@ -76,9 +76,17 @@ export function createServer(settings: ServerSettings): TelemetryServer {
 const portOf = (server: http.Server): number | undefined => (server.address() as AddressInfo | null)?.port;
 
 function answer(settings: ServerSettings, { method, url = '' }: http.IncomingMessage): Answer {
-  const page = pageFor(settings, url.split('?')[0]);
+  const path = url.split('?')[0];
+  const page = pageFor(settings, path);
   if (!page) return { status: 404, body: 'not found\n' };
-  return method === 'GET' || method === 'HEAD' ? page() : { status: 405, body: 'only GET and HEAD\n' };
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'only GET and HEAD\n' };
+  try {
+    return page();
+  } catch (error) {
+    // A bug in what is shown must not end the program that is watched.
+    settings.log.error('page cannot be shown', { path, error: String(error) });
+    return { status: 500, body: '' };
+  }
 }
 
 function pageFor({ live, ready, render }: ServerSettings, path: string | undefined): (() => Answer) | undefined {
