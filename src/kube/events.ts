@@ -104,10 +104,11 @@ export class EventSink {
   async #sendAll(): Promise<void> {
     // Whoever posts has often just written one of many: let the next ones begin.
     await pause(this.#clock, LOOK_MS, this.#stop.signal);
-    for (let event = this.#queue.shift(); event; event = this.#queue.shift()) {
+    while (this.#queue.length > 0) {
       await this.#letOthersGo();
       if (this.#stop.signal.aborted) break;
-      await this.#send(event);
+      const event = this.#queue.shift();
+      if (event) await this.#send(event);
     }
     this.#counts.dropped += this.#queue.splice(0).length;
     this.#sending = undefined;

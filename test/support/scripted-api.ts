@@ -22,14 +22,14 @@ export interface Exchange {
   cut(): void;
 }
 
-type Answer = (exchange: Exchange) => void | Promise<void>;
+export type Answer = (exchange: Exchange) => void | Promise<void>;
 
-export interface ScriptedApi extends AsyncDisposable {
+export interface ScriptedApi {
   readonly connection: Connection;
   /** All requests so far. */
   readonly requests: readonly Exchange[];
-  /** Breaks every connection. */
-  cutAll(): void;
+  /** Breaks every connection and listens no more. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -61,7 +61,6 @@ export async function scriptedApi(
   return {
     connection: { server: new URL(`http://127.0.0.1:${port}`), tls: {}, authorization: () => 'Bearer test' },
     requests,
-    cutAll: () => server.closeAllConnections(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -78,8 +77,7 @@ const VERBS: Readonly<Record<string, Exchange['verb']>> = {
 
 function readExchange(request: IncomingMessage, response: ServerResponse, body: string, socket: number): Exchange {
   const url = new URL(request.url ?? '/', 'http://localhost');
-  const named = /^\/apis?(\/[^/]+){1,2}(\/namespaces\/[^/]+)?\/[^/]+\/./.test(url.pathname);
-  const read = url.searchParams.has('watch') ? 'watch' : named ? 'get' : 'list';
+  const read = url.searchParams.has('watch') ? 'watch' : namesAnObject(url.pathname) ? 'get' : 'list';
   const write = (text: string | Buffer) =>
     new Promise<void>((resolve, reject) => response.write(text, (error) => (error ? reject(error) : resolve())));
   const json: Exchange['json'] = (status, answer, headers = {}) => {
@@ -101,6 +99,11 @@ function readExchange(request: IncomingMessage, response: ServerResponse, body: 
     end: () => response.end(),
     cut: () => request.socket.destroy(),
   };
+}
+
+function namesAnObject(path: string): boolean {
+  const parts = path.replace(/^\/(api\/[^/]+|apis\/[^/]+(\/[^/]+)?)\/?/, '').split('/');
+  return (parts[0] === 'namespaces' && parts.length > 2 ? parts.slice(2) : parts).length > 1;
 }
 
 /** A list as the API server sends it. */

@@ -1,0 +1,306 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Exchange, scriptedApi } from '../../test/support/scripted-api.ts';
+import { type VirtualClock, virtualClock } from '../../test/support/virtual-clock.ts';
+import { KubeClient } from './client.ts';
+import { elect, type Leadership } from './lease.ts';
+
+interface Lease {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly resourceVersion: string };
+  readonly spec: {
+    readonly holderIdentity: string;
+    readonly leaseDurationSeconds: number;
+    readonly leaseTransitions?: number;
+    readonly renewTime?: string;
+  };
+}
+
+/** One Lease on a server that can be told to be dumb, slow or strict. */
+class LeaseServer {
+  lease: Lease | undefined;
+  readonly writes: string[] = [];
+  /** Does not answer writes any more. */
+  hangs = false;
+  /** Answers everything with 500. */
+  fails = false;
+  mayWatch = true;
+  #version = 0;
+  readonly #watches: Exchange[] = [];
+
+  answer(exchange: Exchange): void {
+    if (this.fails) exchange.status(500, 'InternalError');
+    else if (exchange.verb === 'watch') this.#watch(exchange);
+    else if (exchange.verb === 'get') this.#get(exchange);
+    else if (!this.hangs) this.#write(exchange);
+  }
+
+  /** Somebody else writes. */
+  set(spec: Partial<Lease['spec']>): void {
+    this.#version += 1;
+    const metadata = { name: 'attune', namespace: 'system', resourceVersion: String(this.#version) };
+    const before = this.lease?.spec ?? { holderIdentity: '', leaseDurationSeconds: 15 };
+    this.lease = { metadata, spec: { ...before, ...spec } };
+    this.#tell('MODIFIED');
+  }
+
+  delete(): void {
+    this.#version += 1;
+    this.#tell('DELETED');
+    this.lease = undefined;
+  }
+
+  #get(exchange: Exchange): void {
+    if (this.lease) exchange.json(200, this.lease);
+    else exchange.status(404, 'NotFound');
+  }
+
+  #watch(exchange: Exchange): void {
+    if (!this.mayWatch) exchange.status(403, 'Forbidden');
+    else {
+      this.#watches.push(exchange);
+      void exchange.write('\n').catch(() => {});
+    }
+  }
+
+  #write(exchange: Exchange): void {
+    const sent = JSON.parse(exchange.body) as Lease;
+    if (exchange.verb === 'create' && this.lease) exchange.status(409, 'AlreadyExists');
+    else if (exchange.verb === 'update' && sent.metadata.resourceVersion !== this.lease?.metadata.resourceVersion) {
+      exchange.status(409, 'Conflict');
+    } else {
+      this.writes.push(`${exchange.verb} ${sent.spec.holderIdentity}`);
+      this.set(sent.spec);
+      exchange.json(200, this.lease);
+    }
+  }
+
+  #tell(type: string): void {
+    for (const watch of this.#watches) {
+      void watch
+        .event(type, { ...this.lease, metadata: { ...this.lease?.metadata, resourceVersion: String(this.#version) } })
+        .catch(() => {});
+    }
+  }
+}
+
+const cleanUp: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0).reverse()) await clean();
+});
+
+async function start() {
+  const server = new LeaseServer();
+  const api = await scriptedApi((exchange) => server.answer(exchange));
+  cleanUp.push(() => api[Symbol.asyncDispose]());
+  return { server, api };
+}
+
+interface Candidate {
+  readonly clock: VirtualClock;
+  readonly told: string[];
+  readonly stop: AbortController;
+  readonly running: Promise<void>;
+  leadership(): Leadership | undefined;
+  /** Lets time pass in small steps, with time for the network after each. */
+  live(ms: number): Promise<void>;
+}
+
+function candidate(
+  { api }: Awaited<ReturnType<typeof start>>,
+  identity: string,
+  clock = virtualClock(1e12),
+): Candidate {
+  const client = new KubeClient(api.connection);
+  const stop = new AbortController();
+  const told: string[] = [];
+  let leadership: Leadership | undefined;
+  const running = elect(
+    {
+      client,
+      namespace: 'system',
+      name: 'attune',
+      identity,
+      clock,
+      onLeading: (given) => {
+        leadership = given;
+        told.push('leading');
+      },
+      onLost: () => told.push('lost'),
+      onHolder: (holder) => told.push(`holder ${holder}`),
+    },
+    stop.signal,
+  );
+  cleanUp.push(
+    () => client.close(),
+    () => running,
+    () => stop.abort(),
+  );
+  const live = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 500) {
+      await networkQuiet(client);
+      clock.advance(Math.min(500, left));
+    }
+    await networkQuiet(client);
+  };
+  return { clock, told, stop, running, leadership: () => leadership, live };
+}
+
+/** Until no answer is awaited, or it is clear that none will come. */
+async function networkQuiet(client: KubeClient): Promise<void> {
+  const deadline = performance.now() + 40;
+  for (let quiet = 0; quiet < 5 && performance.now() < deadline; quiet += client.inFlight === 0 ? 1 : 0) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+describe('the first', () => {
+  test('creates the lease and renews it every two seconds', async () => {
+    const world = await start();
+    const a = candidate(world, 'a');
+    await a.live(6500);
+    expect(a.told).toEqual(['holder ', 'holder a', 'leading']);
+    expect(world.server.writes).toEqual(['create a', 'update a', 'update a', 'update a']);
+    expect(world.server.lease?.spec).toMatchObject({ leaseDurationSeconds: 15, leaseTransitions: 0 });
+    expect(world.server.lease?.spec.renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  });
+
+  test('gives the lease back when it is called off', async () => {
+    const world = await start();
+    const a = candidate(world, 'a');
+    await a.live(1000);
+    a.stop.abort();
+    await a.running;
+    expect(world.server.lease?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+    expect(a.told).not.toContain('lost');
+    expect(a.leadership()?.held()).toBe(false);
+  });
+
+  test('gives it back also if a renewal that was broken off has arrived', async () => {
+    const world = await start();
+    const a = candidate(world, 'a');
+    await a.live(1000);
+    world.server.set({ renewTime: '2001-09-09T01:46:41.000000Z' });
+    a.stop.abort();
+    await a.running;
+    expect(world.server.lease?.spec.holderIdentity).toBe('');
+  });
+
+  test('does not take the lease from another when it is called off', async () => {
+    const world = await start();
+    const a = candidate(world, 'a');
+    await a.live(1000);
+    world.server.set({ holderIdentity: 'thief' });
+    a.stop.abort();
+    await a.running;
+    expect(world.server.lease?.spec.holderIdentity).toBe('thief');
+  });
+});
+
+describe('the second', () => {
+  test('stands by as long as the first renews', async () => {
+    const world = await start();
+    const clock = virtualClock(1e12);
+    const a = candidate(world, 'a', clock);
+    await a.live(500);
+    const b = candidate(world, 'b', clock);
+    await b.live(60_000);
+    expect(b.told).toEqual(['holder a']);
+    expect(world.server.writes.filter((write) => write.endsWith('b'))).toEqual([]);
+  });
+
+  test.each([
+    ['released', (server: LeaseServer) => server.set({ holderIdentity: '', leaseDurationSeconds: 1 })],
+    ['deleted', (server: LeaseServer) => server.delete()],
+  ])('takes over at once, without time passing, when the lease is %s', async (_, end) => {
+    const world = await start();
+    world.server.set({ holderIdentity: 'a' });
+    const b = candidate(world, 'b');
+    await b.live(3000);
+    expect(b.told).toEqual(['holder a']);
+    end(world.server);
+    await expect.poll(() => b.told).toContain('leading');
+  });
+
+  test('takes over when the first was silent for the whole duration, by its own clock', async () => {
+    const world = await start();
+    world.server.set({ holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' });
+    const b = candidate(world, 'b');
+    await b.live(14_000);
+    expect(b.told).toEqual(['holder a']);
+    world.server.set({ renewTime: '2001-01-01T00:00:02.000000Z' });
+    await b.live(14_000);
+    expect(b.told).toEqual(['holder a']);
+    await b.live(1500);
+    expect(b.told).toEqual(['holder a', 'holder b', 'leading']);
+    expect(world.server.lease?.spec.leaseTransitions).toBe(1);
+  });
+
+  test('edits of the lease by others do not count as life', async () => {
+    const world = await start();
+    world.server.set({ holderIdentity: 'a', renewTime: 'x' });
+    const b = candidate(world, 'b');
+    await b.live(10_000);
+    world.server.set({});
+    await b.live(5500);
+    expect(b.told).toContain('leading');
+  });
+
+  test('without the right to watch it asks every two seconds', async () => {
+    const world = await start();
+    world.server.mayWatch = false;
+    world.server.set({ holderIdentity: 'a' });
+    const b = candidate(world, 'b');
+    await b.live(5000);
+    world.server.set({ holderIdentity: '' });
+    await b.live(2500);
+    expect(b.told).toContain('leading');
+    expect(world.api.requests.filter((r) => r.verb === 'watch')).toHaveLength(1);
+  });
+});
+
+describe('losing it', () => {
+  test.each(['hangs', 'fails'] as const)(
+    'a leader that cannot renew (server %s) stops at the deadline',
+    async (how) => {
+      const world = await start();
+      const a = candidate(world, 'a');
+      await a.live(1900);
+      world.server[how] = true;
+      await a.live(7500);
+      expect(a.told).not.toContain('lost');
+      expect(a.leadership()?.held()).toBe(true);
+      await a.live(1000);
+      expect(a.told).toContain('lost');
+      expect(a.leadership()?.held()).toBe(false);
+    },
+  );
+
+  test('a leader that was frozen knows that it does not lead, before anything else happens', async () => {
+    const world = await start();
+    const a = candidate(world, 'a');
+    await a.live(1000);
+    const leadership = a.leadership();
+    expect(leadership?.held()).toBe(true);
+    a.clock.advance(10_000);
+    expect(leadership?.held()).toBe(false);
+    await expect.poll(() => a.told).toContain('lost');
+  });
+
+  test('a leader that finds another in its place stops, stands by, and may lead again', async () => {
+    const world = await start();
+    const a = candidate(world, 'a');
+    await a.live(1000);
+    world.server.set({ holderIdentity: 'b' });
+    await a.live(3000);
+    expect(a.told.slice(3)).toEqual(['holder b', 'lost']);
+    world.server.set({ holderIdentity: '' });
+    await expect.poll(() => a.told.at(-1)).toBe('leading');
+  });
+
+  test('two candidates for a free lease: one leads', async () => {
+    const world = await start();
+    const clock = virtualClock(1e12);
+    const both = [candidate(world, 'a', clock), candidate(world, 'b', clock)] as const;
+    await both[0].live(4000);
+    expect(both.filter(({ told }) => told.includes('leading'))).toHaveLength(1);
+  });
+});
