@@ -62,6 +62,12 @@ export interface Lifecycle {
   readonly reloadOnDelete: boolean;
 }
 
+/** A class of mounted secrets comes into view with the first pod that uses it: that is neither created nor deleted. */
+export function lifecycleOf(kind: SourceKind, lifecycle: Lifecycle): Lifecycle {
+  if (kind !== 'SecretProviderClass') return lifecycle;
+  return { ...lifecycle, reloadOnCreate: false, reloadOnDelete: false };
+}
+
 /**
  * `same`, `keep`: nothing to do. `settle`: nothing to roll, but from now on the current state counts as applied.
  * `unread`: the source's bytes have to be looked at first. The others are a reason to roll.

@@ -1,0 +1,134 @@
+import { parseSettings } from '../../config/parse-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import { runController } from '../../controller/controller.ts';
+import { aloneLeadership, electedLeadership, type Leadership } from '../../controller/leadership.ts';
+import { type Outcome, Report } from '../../controller/report.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { connect } from '../../kube/connection.ts';
+import { EventSink } from '../../kube/events.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { createAlerts } from '../../telemetry/alerts.ts';
+import { createLog, type Log } from '../../telemetry/log.ts';
+import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
+import { createServer } from '../../telemetry/server.ts';
+import { createWebhook } from '../../telemetry/webhook.ts';
+import { controllerHelp, pageFor } from '../help.ts';
+import type { Io } from '../io.ts';
+import { publishMetaInfo } from '../meta-info.ts';
+
+const USAGE = '\nUsage: attune [controller] [flags]\nSee attune controller --help for what each flag does.\n';
+const PORT = 9090;
+// Events and alerts are nice to have; a pod that is told to go has little time.
+const FAREWELL_MS = 500;
+// Watches hold a connection each, and there may be many; writes are bounded by --concurrency.
+const MAX_SOCKETS = 4096;
+
+export async function runControllerCommand(argv: readonly string[], io: Io): Promise<number> {
+  const parsed = parseSettings(argv, io.env);
+  if (!parsed.ok) {
+    for (const problem of parsed.problems) io.stderr(`Error: ${problem}\n`);
+    if (parsed.problems.length > 0) io.stderr(USAGE);
+    else io.stdout(controllerHelp(pageFor(io.terminal, io.env)));
+    return parsed.problems.length > 0 ? 1 : 0;
+  }
+  const log = createLog({
+    format: parsed.settings.logFormat,
+    level: parsed.settings.logLevel,
+    write: io.stderr,
+    now: systemClock.now,
+  });
+  try {
+    await startController(parsed.settings, parsed.warnings, log, io);
+    return 0;
+  } catch (error) {
+    log.error(`Attune cannot go on: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}
+
+/** Wires the controller to the cluster and to its outputs, and runs it until the signal. */
+export async function startController(
+  settings: Settings,
+  warnings: readonly string[],
+  log: Log,
+  io: Io & { readonly onOutcome?: (outcome: Outcome) => void; readonly onReady?: () => void },
+): Promise<void> {
+  const metrics = createMetrics({ byNamespace: settings.metricsByNamespace });
+  log.info('Starting Reloader', { program: 'attune', mode: settings.compat ? 'stakater' : 'default' });
+  for (const warning of warnings) log.warn(warning);
+  if (settings.scope.mode === 'namespaces') {
+    log.info(`Watching scoped namespaces: ${settings.scope.namespaces.join(', ')}`);
+  }
+  const connection = await connect({ kubeconfig: settings.kubeconfig, env: io.env });
+  const client = new KubeClient(connection, { maxSockets: MAX_SOCKETS, observe: restMetrics(metrics) });
+  const clock = systemClock;
+  const events = new EventSink({ client, clock });
+  const alerts = createAlerts(settings.alerts, { log, clock, metrics });
+  const webhook = settings.webhookUrl ? createWebhook(settings.webhookUrl, { log, clock }) : undefined;
+  const report = new Report({
+    log,
+    metrics,
+    clock,
+    byNamespace: settings.metricsByNamespace,
+    post: (event) => events.post(event),
+    alert: (alert) => alerts.send(alert),
+    onOutcome: io.onOutcome,
+  });
+  const options = { ...settings, ownNamespace: settings.ownNamespace || connection.namespace || '' };
+  const leadership: Leadership = settings.enableHa
+    ? electedLeadership({ client, clock, report, namespace: settings.podNamespace, identity: settings.podName })
+    : aloneLeadership();
+  let ready = false;
+  const server = createServer({
+    host: settings.listenAddress,
+    port: PORT,
+    live: () => leadership.isAlive(),
+    ready: () => ready,
+    render: () => metrics.render(),
+    log,
+    clock,
+  });
+  server.start();
+  void publishMetaInfo(client, settings, log);
+  await runController(
+    {
+      options,
+      client,
+      clock,
+      log,
+      metrics,
+      report,
+      leadership,
+      notify: webhook && (() => webhook.send()),
+      onReady: () => {
+        ready = true;
+        log.info('Attune is ready');
+        io.onReady?.();
+      },
+    },
+    io.signal,
+  );
+  await Promise.all([events.close(FAREWELL_MS), alerts.drain(FAREWELL_MS), webhook?.drain(FAREWELL_MS), server.stop()]);
+  client.close();
+}
+
+const METHOD = {
+  get: 'GET',
+  list: 'GET',
+  watch: 'GET',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+};
+
+function restMetrics(metrics: Metrics) {
+  return (call: { verb: keyof typeof METHOD; code: string; ms: number; host: string }): void => {
+    metrics.increment('rest_client_requests_total', { code: call.code, method: METHOD[call.verb], host: call.host });
+    metrics.observe(
+      'rest_client_request_duration_seconds',
+      { verb: METHOD[call.verb], host: call.host },
+      call.ms / 1000,
+    );
+  };
+}

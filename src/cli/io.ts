@@ -1,0 +1,11 @@
+/** What a command needs of the world. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Each is given whole lines, with their ends. */
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  /** Says when the user wants to stop: Ctrl-C or SIGTERM. */
+  readonly signal: AbortSignal;
+  /** The terminal behind stdout, if there is one. */
+  readonly terminal: { readonly isTTY?: boolean; readonly columns?: number };
+}

@@ -1,0 +1,160 @@
+import { kindNamed, type WorkloadKind } from '../api/kinds.ts';
+import type { KubeObject } from '../api/objects.ts';
+import type { SourceRef } from '../api/sources.ts';
+import { actionFor } from '../domain/effect.ts';
+import { type Applied, type Difference, encodeRecord, type SourceId } from '../domain/ledger.ts';
+import { variableName } from '../domain/marks.ts';
+import { patchOf } from '../domain/patch.ts';
+import { pauseStep } from '../domain/pause.ts';
+import { formatTime } from '../domain/rfc3339.ts';
+import { editTemplate, type TemplateEdit } from '../domain/template-edit.ts';
+import type { Policy, Verdict } from '../domain/verdict.ts';
+import type { Workload } from '../domain/workload.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Strategy } from './engine-deps.ts';
+import type { Jobs } from './jobs.ts';
+import { sourceId, type WorkloadState } from './workload-state.ts';
+
+/** One source whose change is to reach one workload. */
+export interface Change {
+  readonly id: SourceId;
+  readonly ref: SourceRef;
+  readonly verdict: Extract<Verdict, { reload: true }>;
+  readonly difference: Difference;
+  readonly current: Applied;
+  /** Undefined: the source is gone. */
+  readonly mark: string | undefined;
+}
+
+/** Carries changes out; false if upstream's rules see nothing to write. Throws what the API server refuses. */
+export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<boolean>;
+
+export interface ActDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly policy: Policy;
+  readonly strategy: Strategy;
+  readonly keyId: string;
+  /** Whether this source's fingerprint may be stored at all. */
+  readonly mayStore: (id: SourceId) => boolean;
+  /** A short text that stands for a long one. */
+  readonly shorten: (text: string) => string;
+  readonly jobs: Jobs;
+  readonly parse: (kind: WorkloadKind, object: KubeObject) => Workload;
+  /** The answer to a write is the newest object: no need to wait for the watch. */
+  readonly seen: (workload: Workload) => void;
+  /** Remembers what the object itself does not carry. */
+  readonly touch: (state: WorkloadState) => void;
+}
+
+/** Upstream's field manager: who owned a mark before owns it afterwards. */
+export const FIELD_MANAGER = 'Reloader';
+
+export function createAct(deps: ActDeps): Act {
+  return async (state, changes) => {
+    const kind = kindNamed(state.workload.ref.kind);
+    if (!kind) return false;
+    const verdicts = changes.map((change) => change.verdict);
+    const action = actionFor(kind, state.workload, verdicts, deps.policy);
+    if (action === 'none') return done(deps, state, false);
+    const edit = edited(deps, state, changes);
+    if (action === 'restart') return patch(deps, { kind, state, changes, edit: undefined });
+    if (edit === undefined) return done(deps, state, false);
+    if (action === 'patch') return patch(deps, { kind, state, changes, edit });
+    if (action === 'run') await deps.jobs.run(state, changes, edit);
+    else await deps.jobs.replace(state, edit);
+    return done(deps, state, true);
+  };
+}
+
+/** No record rides on the object, so the checkpoint has to know: a new number makes it the newest word. */
+function done(deps: ActDeps, state: WorkloadState, written: boolean): boolean {
+  if (written) state.seq += 1;
+  deps.touch(state);
+  return written;
+}
+
+interface Rollout {
+  readonly kind: WorkloadKind;
+  readonly state: WorkloadState;
+  readonly changes: readonly Change[];
+  /** Undefined: restarted without touching the template. */
+  readonly edit: TemplateEdit | undefined;
+}
+
+async function patch(deps: ActDeps, { kind, state, changes, edit }: Rollout): Promise<boolean> {
+  const { workload } = state;
+  const now = deps.clock.now();
+  const record = deps.policy.compat ? undefined : recordOf(deps, state, changes);
+  const { type, body } = patchOf(kind, workload, edit, {
+    ...(record !== undefined && { record }),
+    ...(edit === undefined && { restartAt: formatTime(now / 1000) }),
+    ...(isPauseDue(deps, workload, now) && {
+      pause: { pausedAt: formatTime(now / 1000) },
+    }),
+    keys: deps.policy.keys,
+  });
+  const answer = await deps.client.patch<KubeObject>(kind, workload.ref, body, { type, fieldManager: FIELD_MANAGER });
+  if (edit !== undefined) noteMarks(deps, state, changes, now);
+  for (const { id, current } of changes) state.applied.set(id, current);
+  if (record === undefined) done(deps, state, true);
+  else state.seq += 1;
+  deps.seen(deps.parse(kind, answer));
+  return true;
+}
+
+function edited(deps: ActDeps, state: WorkloadState, changes: readonly Change[]): TemplateEdit | undefined {
+  const { workload } = state;
+  const alive = new Set([...workload.references, ...namesOf(state)].map(({ kind, name }) => variableName(kind, name)));
+  return editTemplate(
+    workload,
+    changes.map(({ ref, verdict, mark }) => ({ ref, container: verdict.container, mark: mark ?? 'deleted' })),
+    {
+      strategy: deps.strategy,
+      compat: deps.policy.compat,
+      observedAt: Math.floor(deps.clock.now() / 1000),
+      usedOrNamed: (variable) => alive.has(variable),
+      nudge: deps.shorten(changes.map(({ id, current }) => `${id}=${current}`).join(',')),
+    },
+  );
+}
+
+/** All that this workload was rolled for or names: their variables are no orphans. */
+function namesOf(state: WorkloadState): { readonly kind: SourceRef['kind']; readonly name: string }[] {
+  const { of } = state.workload.intent;
+  const kinds = Object.keys(of) as SourceRef['kind'][];
+  const named = kinds.flatMap((kind) => of[kind].named.map((pattern) => ({ kind, name: pattern.text })));
+  const applied = [...state.applied.keys()].map((id) => {
+    const [kind = 'ConfigMap', ...name] = id.split('/');
+    return { kind: kind as SourceRef['kind'], name: name.join('/') };
+  });
+  return [...named, ...applied];
+}
+
+function recordOf(deps: ActDeps, state: WorkloadState, changes: readonly Change[]): string {
+  const { uid, templateDigest } = state.workload;
+  const sources: Record<SourceId, Applied> = {};
+  for (const [id, applied] of state.applied) sources[id] = applied;
+  for (const { id, current } of changes) sources[id] = current;
+  for (const id of Object.keys(sources) as SourceId[]) if (!deps.mayStore(id)) delete sources[id];
+  return encodeRecord({ uid, seq: state.seq + 1, key: deps.keyId, template: templateDigest, sources });
+}
+
+function isPauseDue(deps: ActDeps, workload: Workload, now: number): boolean {
+  if (workload.ref.kind !== 'Deployment') return false;
+  const pausedAt = workload.annotations[deps.policy.keys.pausedAt];
+  return pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, now).do === 'pause';
+}
+
+/** The annotation has room for one cause only: the last. */
+function noteMarks(deps: ActDeps, state: WorkloadState, changes: readonly Change[], now: number): void {
+  state.wroteAt = Math.floor(now / 1000);
+  if (deps.strategy === 'annotations') state.wrote.clear();
+  const noted = deps.strategy === 'annotations' ? changes.slice(-1) : changes;
+  for (const { ref, mark } of noted) {
+    if (mark === undefined) state.wrote.delete(sourceId(ref));
+    else state.wrote.set(sourceId(ref), mark);
+  }
+  state.trusted.clear();
+}

@@ -1,0 +1,206 @@
+import type { Applied, SourceId } from '../domain/ledger.ts';
+import type { WorkloadKey } from '../domain/workload.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { CheckpointEntry } from './engine-deps.ts';
+import { LedgerShard, type ShardContent } from './ledger-shard.ts';
+import type { WorkloadState } from './workload-state.ts';
+
+export interface CheckpointDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** Our own; undefined when nobody told us: then nothing is kept. */
+  readonly namespace: string | undefined;
+  readonly keyId: string;
+  /** Whether this source's fingerprint may be stored at all. */
+  readonly mayStore: (id: SourceId) => boolean;
+  readonly catchUpMaxMs: number;
+  readonly states: () => ReadonlyMap<WorkloadKey, WorkloadState>;
+  readonly mayWrite: () => boolean;
+  readonly report: {
+    checkpoint(what: 'first-start' | 'too-old' | 'other-key' | 'found'): void;
+    ledgerWritten(): void;
+    ledgerFailed(error: KubeError): void;
+  };
+}
+
+const FLUSH_MS = 1000;
+// Tells a later start how long we were away. Rare, because it costs a write when nothing else happens.
+const HEARTBEAT_MS = 600_000;
+// An object may have 1 MiB; names and the encoding around the text need some of it.
+const SHARD_BYTES = 700_000;
+
+/**
+ * What was never rolled, and therefore stands on no workload: kept in ConfigMaps of our own namespace.
+ *
+ * Written at most once a second, and only where something moved; never for a rollout that carries its own record.
+ */
+export class Checkpoint {
+  readonly #deps: CheckpointDeps;
+  #shards: LedgerShard[] = [];
+  #past = new Map<string, CheckpointEntry & { readonly uid: string }>();
+  #dirty = new Set<number>();
+  #cancel: (() => void) | undefined;
+  #flushing: Promise<void> | undefined;
+  #complained = false;
+  #believable = false;
+
+  constructor(deps: CheckpointDeps) {
+    this.#deps = deps;
+  }
+
+  get believable(): boolean {
+    return this.#believable;
+  }
+
+  entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined {
+    const entry = this.#past.get(key);
+    return entry?.uid === uid ? entry : undefined;
+  }
+
+  /** Reads what an earlier process, or the leader before us, left behind. */
+  async load(): Promise<void> {
+    const { namespace, client, clock, keyId, catchUpMaxMs, report } = this.#deps;
+    this.#past.clear();
+    this.#believable = false;
+    if (namespace === undefined) return report.checkpoint('first-start');
+    const first = new LedgerShard(client, namespace, 0);
+    const head = await this.#read(first);
+    this.#shards = Array.from({ length: head?.shards ?? 1 }, (_, n) =>
+      n === 0 ? first : new LedgerShard(client, namespace, n),
+    );
+    if (head === undefined) return report.checkpoint('first-start');
+    if (head.key !== keyId) return report.checkpoint('other-key');
+    if (clock.now() - head.alive > catchUpMaxMs) return report.checkpoint('too-old');
+    this.#remember(head);
+    for (const shard of this.#shards.slice(1)) {
+      const content = await this.#read(shard);
+      if (content?.key === keyId) this.#remember(content);
+    }
+    this.#believable = true;
+    report.checkpoint('found');
+  }
+
+  /** The past has been asked for all it knows. */
+  forgetPast(): void {
+    this.#past = new Map();
+  }
+
+  touch(key: WorkloadKey): void {
+    if (this.#shards.length === 0) return;
+    this.#dirty.add(shardOf(key, this.#shards.length));
+    this.#arm(FLUSH_MS);
+  }
+
+  /** Writes everything once, so that from here on a loss can be told from a first start; then keeps the time. */
+  async establish(): Promise<void> {
+    for (const n of this.#shards.keys()) this.#dirty.add(n);
+    await this.flush();
+    this.#beat();
+  }
+
+  async flush(): Promise<void> {
+    await this.#flushing;
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#flushing = this.#write();
+    await this.#flushing;
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#stopBeat?.();
+  }
+
+  #stopBeat: (() => void) | undefined;
+
+  #beat(): void {
+    this.#stopBeat = this.#deps.clock.after(HEARTBEAT_MS, () => {
+      this.#dirty.add(0);
+      this.#arm(0);
+      this.#beat();
+    });
+  }
+
+  #arm(ms: number): void {
+    if (this.#cancel || !this.#deps.mayWrite()) return;
+    this.#cancel = this.#deps.clock.after(ms, () => {
+      this.#cancel = undefined;
+      void this.flush();
+    });
+  }
+
+  async #write(): Promise<void> {
+    if (!this.#deps.mayWrite() || this.#dirty.size === 0) return;
+    const dirty = this.#dirty;
+    this.#dirty = new Set();
+    const texts = this.#serialise();
+    for (const n of dirty) {
+      const shard = this.#shards[n];
+      const text = texts[n];
+      if (!shard || text === undefined) continue;
+      try {
+        await shard.write(text);
+        this.#deps.report.ledgerWritten();
+      } catch (error) {
+        this.#dirty.add(n);
+        this.#failed(error);
+      }
+    }
+    if (this.#dirty.size > 0) this.#arm(this.#complained ? HEARTBEAT_MS : FLUSH_MS);
+  }
+
+  /** One text per shard; grows the number of shards until each fits. */
+  #serialise(): string[] {
+    const { clock, keyId, namespace, client, states } = this.#deps;
+    const count = this.#shards.length;
+    const workloads = Array.from({ length: count }, (): ShardContent['workloads'] => ({}));
+    for (const [key, state] of states()) {
+      if (state.applied.size === 0) continue;
+      const shard = workloads[shardOf(key, count)];
+      if (shard) shard[key] = { uid: state.workload.uid, seq: state.seq, applied: this.#storable(state) };
+    }
+    const alive = clock.now();
+    const texts = workloads.map((content) =>
+      JSON.stringify({ v: 1, key: keyId, alive, shards: count, workloads: content } satisfies ShardContent),
+    );
+    if (namespace === undefined || texts.every((text) => text.length <= SHARD_BYTES)) return texts;
+    for (let n = count; n < count * 2; n += 1) this.#shards.push(new LedgerShard(client, namespace, n));
+    for (const n of this.#shards.keys()) this.#dirty.add(n);
+    return this.#serialise();
+  }
+
+  #storable(state: WorkloadState): Record<SourceId, Applied> {
+    return Object.fromEntries([...state.applied].filter(([id]) => this.#deps.mayStore(id))) as Record<
+      SourceId,
+      Applied
+    >;
+  }
+
+  async #read(shard: LedgerShard): Promise<ShardContent | undefined> {
+    try {
+      return await shard.read();
+    } catch (error) {
+      this.#failed(error);
+      return undefined;
+    }
+  }
+
+  #remember(content: ShardContent): void {
+    for (const [key, entry] of Object.entries(content.workloads)) this.#past.set(key, entry);
+  }
+
+  #failed(error: unknown): void {
+    if (!KubeError.is(error)) throw error;
+    this.#complained = error.status === 403 || error.status === 404;
+    this.#deps.report.ledgerFailed(error);
+  }
+}
+
+/** Stable over processes, or every start would write everything anew. */
+function shardOf(key: string, count: number): number {
+  let hash = 0;
+  for (let at = 0; at < key.length; at += 1) hash = (hash * 31 + key.charCodeAt(at)) >>> 0;
+  return hash % count;
+}

@@ -1,0 +1,92 @@
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { runWorkers } from '../runtime/worker.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createCore } from './core.ts';
+import { follow } from './follow.ts';
+import { createHands, type Hands } from './hands.ts';
+import { installationKey } from './installation-key.ts';
+import type { Leadership } from './leadership.ts';
+import type { ControllerOptions } from './options.ts';
+import { reconcile } from './reconcile.ts';
+import type { Report } from './report.ts';
+import { seeSharedVersions } from './shared-versions.ts';
+
+export interface ControllerDeps {
+  readonly options: ControllerOptions;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly report: Report;
+  /** Who may write, and when. */
+  readonly leadership: Leadership;
+  /** `--webhook-url`: told of each change instead of anything being rolled. */
+  readonly notify: (() => void) | undefined;
+  readonly onReady: () => void;
+}
+
+// Writes in flight are finished; what waits belongs to the successor.
+const DRAIN_MS = 4000;
+
+/** Runs until aborted: watch, remember, and bring what changed to whoever asked for it. */
+export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
+  const { client, options } = deps;
+  const installation = await installationKey(client, options.ownNamespace || undefined, (error) => {
+    if (deps.notify === undefined) deps.report.keyless(error);
+  });
+  const core = createCore(deps, installation, await seeSharedVersions(client, options), signal);
+  const hands = createHands(deps, core, installation, signal);
+  const { engine, checkpoint, reader, watches } = core;
+  const reading = reader.run();
+  await follow({ ...core, options, metrics: deps.metrics, pauses: hands.pauses }, deps.notify === undefined);
+  if (deps.notify === undefined) {
+    await checkpoint.load();
+    for (const ref of engine.unread()) reader.want(ref);
+    await reader.settled();
+  }
+  engine.begin();
+  core.begin();
+  deps.onReady();
+  await deps.leadership.run(signal, async (term) => {
+    if (deps.notify === undefined) await takeOver(deps, hands);
+    await work(deps, hands, term);
+  });
+  reader.stop();
+  checkpoint.stop();
+  await Promise.all([reading, watches.ended()]);
+}
+
+/** A new term: know what the leader before us settled, finish what it began, and only then write. */
+async function takeOver(deps: ControllerDeps, { core, jobs, pauses }: Hands): Promise<void> {
+  const { engine, checkpoint } = core;
+  if (deps.options.enableHa) await checkpoint.load();
+  engine.reconsider();
+  checkpoint.forgetPast();
+  await checkpoint.establish();
+  await jobs.resume();
+  for (const { workload } of engine.states.values()) pauses.seen(workload);
+}
+
+async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands, term: AbortSignal): Promise<void> {
+  const { queue, checkpoint } = core;
+  const workers = runWorkers(queue, {
+    workers: deps.options.concurrency,
+    handle: (key) => reconcile(reconcileDeps, key),
+    failed: (key, error) => {
+      deps.log.error('a pass failed', { workload: key, error: String(error) });
+      queue.retry(key);
+    },
+  });
+  const resuming = pauses.run();
+  if (!term.aborted) {
+    await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true }));
+  }
+  queue.close();
+  pauses.stop();
+  const deadline = Promise.withResolvers<void>();
+  const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
+  await Promise.race([Promise.all([workers, resuming]).then(() => checkpoint.flush()), deadline.promise]);
+  callOff();
+}

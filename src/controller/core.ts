@@ -1,0 +1,97 @@
+import type { SourceRef } from '../api/sources.ts';
+import { ABSENT } from '../domain/ledger.ts';
+import type { WorkloadKey } from '../domain/workload.ts';
+import { KeyedQueue } from '../runtime/queue.ts';
+import { Checkpoint } from './checkpoint.ts';
+import type { ControllerDeps } from './controller.ts';
+import { Engine } from './engine.ts';
+import { Graph } from './graph.ts';
+import type { Installation } from './installation-key.ts';
+import { createDoor } from './observe.ts';
+import type { ControllerOptions } from './options.ts';
+import { SourceBook, type Turn } from './source-book.ts';
+import { SourceReader } from './source-reader.ts';
+import { Watches } from './watches.ts';
+
+/** What is known and how it becomes known. Reads the cluster, writes nothing but the checkpoint. */
+export function createCore(
+  deps: ControllerDeps,
+  { digest, keyId, mayStore }: Installation,
+  sharedVersions: boolean,
+  signal: AbortSignal,
+) {
+  const { options, client, clock, report } = deps;
+  const sources = new SourceBook();
+  const graph = new Graph();
+  const queue = new KeyedQueue<WorkloadKey>({ clock });
+  const door = createDoor({ ...options, digest });
+  const watches = new Watches({ client, clock, signal, report });
+  const namespaces = new Set<string>();
+  const checkpoint: Checkpoint = new Checkpoint({
+    client,
+    clock,
+    report,
+    keyId,
+    mayStore,
+    namespace: options.ownNamespace || undefined,
+    catchUpMaxMs: options.catchUpMaxMs,
+    states: () => engine.states,
+    mayWrite: () => deps.leadership.mayWrite(),
+  });
+  const engine: Engine = new Engine({
+    policy: options,
+    lifecycle: options,
+    timing: options,
+    strategy: options.reloadStrategy,
+    keyId,
+    clock,
+    sources,
+    graph,
+    queue,
+    checkpoint,
+    report,
+    sharedVersions: () => sharedVersions,
+    inScope: scopeCheck(options, namespaces),
+    want: (ref) => reader.want(ref),
+  });
+  let begun = false;
+  /** A source's data may have moved. */
+  const turned = (ref: SourceRef, turn: Turn, version: number): void => {
+    report.turned(turn);
+    if (deps.notify) {
+      if (begun && isNotable(options, turn)) deps.notify();
+      return;
+    }
+    if (turn.before !== turn.after) void watches.refresh();
+    engine.sourceTurned(ref, turn, version);
+  };
+  const reader: SourceReader = new SourceReader({
+    client,
+    clock,
+    read(ref, object) {
+      if (!object) return;
+      const source = door.source(ref.kind, object, true, sources.get(ref));
+      turned(ref, sources.fill(source), Number(source.resourceVersion));
+    },
+    unreadable: (ref, error) => report.unreadable(ref, error),
+  });
+  const begin = (): void => {
+    begun = true;
+  };
+  const namespaceEntered = (name: string): void => engine.reconsider(name);
+  return { sources, queue, door, watches, namespaces, checkpoint, engine, reader, turned, begin, namespaceEntered };
+}
+
+export type Core = ReturnType<typeof createCore>;
+
+function scopeCheck({ scope }: ControllerOptions, namespaces: ReadonlySet<string>): (name: string) => boolean {
+  if (scope.mode === 'namespaces' || scope.selector === undefined) return () => true;
+  return (name) => namespaces.has(name);
+}
+
+/** What upstream posts: data that changed, and what came or went if that was asked for. */
+function isNotable(options: ControllerOptions, { before, after }: Turn): boolean {
+  if (before === after) return false;
+  if (before === ABSENT) return options.reloadOnCreate;
+  return after !== ABSENT || options.reloadOnDelete;
+}

@@ -1,0 +1,51 @@
+import type { SourceRef } from '../api/sources.ts';
+import type { Applied, Lifecycle, SourceId } from '../domain/ledger.ts';
+import type { Timing } from '../domain/plan.ts';
+import type { Policy, Verdict } from '../domain/verdict.ts';
+import type { WorkloadKey } from '../domain/workload.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Graph } from './graph.ts';
+import type { SourceBook, Turn } from './source-book.ts';
+import type { WorkloadState } from './workload-state.ts';
+
+export type Strategy = 'env-vars' | 'annotations';
+
+/** What the checkpoint remembers of a workload from before the start. */
+export interface CheckpointEntry {
+  readonly seq: number;
+  readonly applied: Readonly<Partial<Record<SourceId, Applied>>>;
+}
+
+export interface EngineDeps {
+  readonly policy: Policy;
+  readonly lifecycle: Lifecycle;
+  readonly timing: Timing;
+  readonly strategy: Strategy;
+  /** Names the key of the fingerprints. */
+  readonly keyId: string;
+  readonly clock: Clock;
+  readonly sources: SourceBook;
+  readonly graph: Graph;
+  readonly queue: {
+    add(key: WorkloadKey): void;
+    schedule(key: WorkloadKey, at: number): void;
+    remove(key: WorkloadKey): void;
+  };
+  readonly checkpoint: {
+    /** False on a first start, after a loss, or after too long an absence: then nothing from the past is believed. */
+    readonly believable: boolean;
+    entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined;
+    touch(key: WorkloadKey): void;
+  };
+  /** Whether the server's resource versions were seen to share one space over all kinds. */
+  readonly sharedVersions: () => boolean;
+  readonly inScope: (namespace: string) => boolean;
+  /** Asks for the bytes of a source that was listed without them. */
+  readonly want: (ref: SourceRef) => void;
+  readonly report: {
+    sourceChanged(ref: SourceRef, turn: Turn, verdicts: readonly (readonly [WorkloadState, Verdict])[]): void;
+    settledByOther(state: WorkloadState, ref: SourceRef): void;
+    reverted(state: WorkloadState, ref: SourceRef, again: boolean): void;
+    problems(state: WorkloadState): void;
+  };
+}

@@ -1,0 +1,197 @@
+import { WORKLOAD_KINDS, type WorkloadKind } from '../api/kinds.ts';
+import type { KubeObject } from '../api/objects.ts';
+import {
+  CONFIG_MAPS,
+  NAMESPACES,
+  type Resource,
+  SECRET_PROVIDER_CLASS_POD_STATUSES,
+  SECRET_PROVIDER_CLASSES,
+  SECRETS,
+} from '../api/resources.ts';
+import type { SourceRef } from '../api/sources.ts';
+import type { Source } from '../domain/source.ts';
+import { workloadKey } from '../domain/workload.ts';
+import type { Scope } from '../kube/client.ts';
+import type { ReflectEvent } from '../kube/reflect.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { Classes, type ClassStatus } from './classes.ts';
+import type { Engine } from './engine.ts';
+import type { Door, SeenWorkload } from './observe.ts';
+import type { ControllerOptions } from './options.ts';
+import type { Pauses } from './pauses.ts';
+import type { SourceBook, Turn } from './source-book.ts';
+import type { Watches } from './watches.ts';
+
+export interface FollowDeps {
+  readonly options: ControllerOptions;
+  readonly watches: Watches;
+  readonly door: Door;
+  readonly sources: SourceBook;
+  readonly engine: Engine;
+  readonly pauses: Pauses;
+  readonly metrics: Pick<Metrics, 'increment'>;
+  readonly namespaces: Set<string>;
+  /** A source's data may have moved. */
+  readonly turned: (ref: SourceRef, turn: Turn, version: number) => void;
+  readonly namespaceEntered: (namespace: string) => void;
+}
+
+/** Upstream's words. */
+const EVENT_TYPE = { add: 'add', change: 'update', remove: 'delete' } as const;
+const HELM_SECRETS = 'type!=helm.sh/release.v1';
+
+/** Follows everything that concerns us and hands it to the book of sources and the engine. */
+export async function follow(deps: FollowDeps, withWorkloads: boolean): Promise<void> {
+  const { options, watches } = deps;
+  const scopes = scopesOf(options);
+  if (options.scope.mode === 'global' && options.scope.selector) followNamespaces(deps, options.scope.selector);
+  // Without workloads nobody says which bytes are worth reading: every source has to be known in full.
+  const light = withWorkloads;
+  if (!options.resourcesToIgnore.has('configmaps')) followSources(deps, CONFIG_MAPS, scopes, light);
+  if (!options.resourcesToIgnore.has('secrets')) {
+    const fields = options.watchHelmSecrets ? undefined : HELM_SECRETS;
+    followSources(
+      deps,
+      SECRETS,
+      scopes.map((scope) => narrowed(scope, fields)),
+      light,
+    );
+  }
+  if (withWorkloads) for (const kind of kindsOf(options)) await followKind(deps, kind, scopes);
+  if (options.enableCsiIntegration) await followClasses(deps, scopes);
+  await watches.synced();
+}
+
+/** One for the whole cluster, less what is ignored: the server leaves that out. Or one for each namespace. */
+function scopesOf({ scope }: ControllerOptions): readonly Scope[] {
+  if (scope.mode === 'namespaces') return scope.namespaces.map((namespace) => ({ namespace }));
+  const ignored = scope.ignore.map((namespace) => `metadata.namespace!=${namespace}`).join(',');
+  return [ignored === '' ? {} : { fieldSelector: ignored }];
+}
+
+function narrowed(scope: Scope, fields: string | undefined): Scope {
+  if (fields === undefined) return scope;
+  return { ...scope, fieldSelector: scope.fieldSelector ? `${scope.fieldSelector},${fields}` : fields };
+}
+
+function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): readonly WorkloadKind[] {
+  return WORKLOAD_KINDS.filter((row) => {
+    if (ignoredKinds.has(row.kind)) return false;
+    if (row.kind === 'Rollout') return isArgoRollouts;
+    // Upstream gave it up.
+    return row.kind !== 'DeploymentConfig' || !compat;
+  });
+}
+
+function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Scope[], light: boolean): void {
+  const { door, sources, metrics, turned, options } = deps;
+  const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
+  const labelSelector = options.resourceLabelSelector;
+  let synced = 0;
+  const tell = (event: ReflectEvent<Source>): void => {
+    if (event.type === 'synced') synced += 1;
+    if (event.type !== 'add' && event.type !== 'change' && event.type !== 'remove') return;
+    metrics.increment('reloader_events_received_total', {
+      event_type: EVENT_TYPE[event.type],
+      resource_type: resource.plural,
+    });
+    if (event.type === 'remove') {
+      const version = event.resourceVersion === undefined ? undefined : Number(event.resourceVersion);
+      turned(event.previous.ref, sources.remove(event.previous.ref, version), version ?? 0);
+      return;
+    }
+    const born = event.type === 'add' && (!event.initial || synced >= scopes.length);
+    turned(event.value.ref, sources.put(event.value, born), Number(event.resourceVersion));
+  };
+  deps.watches.follow<Source>(
+    resource,
+    scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
+    { light, digest: (object, full, previous) => door.source(kind, object, full, previous) },
+    tell,
+  );
+}
+
+async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly Scope[]): Promise<void> {
+  const { door, engine, pauses, watches } = deps;
+  const options = {
+    digest: (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined) =>
+      door.workload(kind, object, previous),
+  };
+  const tell = (event: ReflectEvent<SeenWorkload>): void => {
+    if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
+    if (event.type !== 'add' && event.type !== 'change') return;
+    engine.workloadSeen(event.value.workload, event.initial ? 'list' : 'watch');
+    pauses.seen(event.value.workload);
+  };
+  const isBuiltIn = kind.group === 'apps' || kind.group === 'batch';
+  if (isBuiltIn) watches.follow<SeenWorkload>(kind, scopes, options, tell);
+  else await watches.followOnceServed<SeenWorkload>(kind, scopes, options, tell);
+}
+
+/** What is followed when a selector says which namespaces count; their labels may change at any time. */
+function followNamespaces(deps: FollowDeps, labelSelector: string): void {
+  const { namespaces, namespaceEntered, watches } = deps;
+  watches.follow<string>(
+    NAMESPACES,
+    [{ labelSelector }],
+    { light: true, digest: (object) => object.metadata.name },
+    (event) => {
+      if (event.type === 'add') {
+        namespaces.add(event.value);
+        namespaceEntered(event.value);
+      }
+      if (event.type === 'remove') {
+        namespaces.delete(event.previous);
+        namespaceEntered(event.previous);
+      }
+    },
+  );
+}
+
+/** A class is a source whose data is told by the statuses of pods, and whose annotations stand on the class itself. */
+async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promise<void> {
+  const { door, sources, watches, turned, options, metrics } = deps;
+  const classes = new Classes();
+  const flags = new Map<string, Source>();
+  const labelSelector = options.resourceLabelSelector;
+  const put = (ref: SourceRef, fingerprint: Source['fingerprint'], resourceVersion: string, born: boolean): void => {
+    const { ignored = false, matchable = false, uid = '' } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
+    const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable };
+    turned(ref, sources.put(source, born), Number(resourceVersion));
+  };
+  const tellClass = (event: ReflectEvent<Source>): void => {
+    if (event.type !== 'add' && event.type !== 'change') return;
+    flags.set(event.key, event.value);
+    const known = sources.get(event.value.ref);
+    if (known) put(known.ref, known.fingerprint, event.resourceVersion, false);
+  };
+  const tellStatus = (event: ReflectEvent<ClassStatus>): void => {
+    if (event.type !== 'add' && event.type !== 'change') return;
+    const { value: status, previous } = event;
+    metrics.increment('reloader_events_received_total', {
+      event_type: EVENT_TYPE[event.type],
+      resource_type: SECRET_PROVIDER_CLASS_POD_STATUSES.plural,
+    });
+    const ref: SourceRef = { kind: 'SecretProviderClass', namespace: status.namespace, name: status.className };
+    const isNew = sources.get(ref) === undefined;
+    const moved = previous
+      ? classes.changed(previous, status)
+      : event.initial
+        ? classes.listed(status)
+        : classes.added(status);
+    // The first word about a class is what its pods run with, not a change.
+    if (moved) put(ref, moved, status.resourceVersion, isNew ? false : !event.initial);
+  };
+  await watches.followOnceServed<Source>(
+    SECRET_PROVIDER_CLASSES,
+    scopes,
+    { light: true, digest: (object, _full, previous) => door.source('SecretProviderClass', object, false, previous) },
+    tellClass,
+  );
+  await watches.followOnceServed<ClassStatus>(
+    SECRET_PROVIDER_CLASS_POD_STATUSES,
+    scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
+    { digest: (object) => door.classStatus(object) },
+    tellStatus,
+  );
+}

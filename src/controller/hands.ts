@@ -1,0 +1,76 @@
+import { kindNamed, type WorkloadKind } from '../api/kinds.ts';
+import type { KubeObject } from '../api/objects.ts';
+import { type Workload, workloadKey } from '../domain/workload.ts';
+import { createAct, FIELD_MANAGER } from './act.ts';
+import type { ControllerDeps } from './controller.ts';
+import type { Core } from './core.ts';
+import type { Installation } from './installation-key.ts';
+import { createJobs } from './jobs.ts';
+import { Pauses } from './pauses.ts';
+import type { ReconcileDeps } from './reconcile.ts';
+import { ReplacementJournal } from './replacement-journal.ts';
+import type { WorkloadState } from './workload-state.ts';
+
+const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
+
+/** What writes to workloads. */
+export function createHands(
+  deps: ControllerDeps,
+  core: Core,
+  { digest, keyId, mayStore }: Installation,
+  signal: AbortSignal,
+) {
+  const { options, client, clock, report, leadership } = deps;
+  const { engine, door, checkpoint, queue, sources, watches } = core;
+  const mayWrite = (): boolean => leadership.mayWrite();
+  const shorten = (text: string): string => digest.text(text);
+  const seen = (workload: Workload): void => {
+    engine.workloadSeen(workload, 'write');
+    pauses.seen(workload);
+  };
+  const pauses: Pauses = new Pauses({
+    client,
+    clock,
+    report,
+    mayWrite,
+    keys: options.keys,
+    fieldManager: FIELD_MANAGER,
+    workload: (key) => engine.states.get(key)?.workload,
+    seen: (object) => seen(door.workload(DEPLOYMENTS, object).workload),
+  });
+  const namespace = options.ownNamespace || undefined;
+  const journal = new ReplacementJournal({ client, namespace, shorten, unsafe: (error) => report.unsafeJobs(error) });
+  const jobs = createJobs({ client, clock, journal, shorten, fieldManager: FIELD_MANAGER, signal });
+  const act = createAct({
+    client,
+    clock,
+    keyId,
+    mayStore,
+    shorten,
+    jobs,
+    seen,
+    policy: options,
+    strategy: options.reloadStrategy,
+    parse: (kind, object) => door.workload(kind, object).workload,
+    touch: (state) => checkpoint.touch(workloadKey(state.workload.ref)),
+  });
+  const catchUp = async ({ workload: { ref } }: WorkloadState): Promise<void> => {
+    const kind = kindNamed(ref.kind);
+    if (kind) engine.workloadSeen(door.workload(kind, await client.get<KubeObject>(kind, ref)).workload, 'watch');
+  };
+  const reconcileDeps: ReconcileDeps = {
+    engine,
+    act,
+    sources,
+    clock,
+    mayWrite,
+    queue,
+    catchUp,
+    report,
+    lifecycle: options,
+    fresh: ({ workload: { ref } }) => watches.refresh(kindNamed(ref.kind)?.plural),
+  };
+  return { core, pauses, jobs, reconcileDeps };
+}
+
+export type Hands = ReturnType<typeof createHands>;

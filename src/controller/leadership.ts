@@ -1,0 +1,82 @@
+import type { KubeClient } from '../kube/client.ts';
+import { elect } from '../kube/lease.ts';
+import type { Clock } from '../runtime/clock.ts';
+
+/** Who may write. */
+export interface Leadership {
+  mayWrite(): boolean;
+  /** False once the lead was lost: this process is to be replaced, as upstream's is. */
+  isAlive(): boolean;
+  /** Calls `lead` when it is our turn, with a signal that ends the term; resolves when all is over. */
+  run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
+}
+
+/** The only replica. */
+export function aloneLeadership(): Leadership {
+  return { mayWrite: () => true, isAlive: () => true, run: (signal, lead) => lead(signal) };
+}
+
+export interface ElectedDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly identity: string;
+  readonly report: {
+    leading(isLeading: boolean): void;
+    holder(identity: string): void;
+    electionTrouble(error: unknown): void;
+  };
+}
+
+const LEASE_NAME = 'stakater-reloader-lock';
+
+/** One of several replicas. The others know everything already, so a new leader only has to begin to write. */
+export function electedLeadership({ client, clock, namespace, identity, report }: ElectedDeps): Leadership {
+  let held = (): boolean => false;
+  let lost = false;
+  return {
+    mayWrite: () => held(),
+    isAlive: () => !lost,
+    async run(signal, lead) {
+      const term = new AbortController();
+      const stop = new AbortController();
+      let leading: Promise<void> | undefined;
+      const election = elect(
+        {
+          client,
+          clock,
+          namespace,
+          identity,
+          name: LEASE_NAME,
+          onLeading(leadership) {
+            held = () => leadership.held();
+            report.leading(true);
+            leading = lead(term.signal);
+            // Whoever waits for it sees the failure; until then it must not bring the process down.
+            leading.catch(() => {});
+          },
+          onLost() {
+            held = () => false;
+            lost = true;
+            report.leading(false);
+            term.abort();
+            // A process leads once: its successor is a new one, or the replica that has taken over.
+            stop.abort();
+          },
+          onHolder: (holder) => report.holder(holder),
+          onError: (error) => report.electionTrouble(error),
+        },
+        stop.signal,
+      );
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      term.abort();
+      await leading;
+      stop.abort();
+      await election;
+      held = () => false;
+    },
+  };
+}

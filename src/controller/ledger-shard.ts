@@ -1,0 +1,78 @@
+import type { DataObject } from '../api/objects.ts';
+import { CONFIG_MAPS } from '../api/resources.ts';
+import type { Applied, SourceId } from '../domain/ledger.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+
+export interface ShardContent {
+  readonly v: 1;
+  /** Names the key of the fingerprints. */
+  readonly key: string;
+  /** When it was written, in milliseconds: tells a later start how long nobody was there. */
+  readonly alive: number;
+  readonly shards: number;
+  readonly workloads: Record<
+    string,
+    { readonly uid: string; readonly seq: number; readonly applied: Readonly<Record<SourceId, Applied>> }
+  >;
+}
+
+/** One ConfigMap of the checkpoint. Each write carries the version it follows: an old leader cannot undo a new one's. */
+export class LedgerShard {
+  readonly #client: KubeClient;
+  readonly #ref: { readonly namespace: string; readonly name: string };
+  #resourceVersion: string | undefined;
+
+  constructor(client: KubeClient, namespace: string, n: number) {
+    this.#client = client;
+    this.#ref = { namespace, name: `attune-ledger-${n}` };
+  }
+
+  /** Undefined if it does not exist, or is not ours to understand. */
+  async read(): Promise<ShardContent | undefined> {
+    try {
+      const object = await this.#client.get<DataObject>(CONFIG_MAPS, this.#ref);
+      this.#resourceVersion = object.metadata.resourceVersion;
+      return parseShard(object.data?.['ledger']);
+    } catch (error) {
+      if (KubeError.is(error) && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async write(text: string): Promise<void> {
+    try {
+      await this.#put(text);
+    } catch (error) {
+      // Somebody made, removed or rewrote it: look, and write over what is there now.
+      if (!KubeError.is(error) || (error.status !== 409 && error.status !== 404)) throw error;
+      this.#resourceVersion = undefined;
+      await this.read();
+      await this.#put(text);
+    }
+  }
+
+  async #put(text: string): Promise<void> {
+    const metadata = {
+      name: this.#ref.name,
+      namespace: this.#ref.namespace,
+      labels: { 'app.kubernetes.io/managed-by': 'attune' },
+      ...(this.#resourceVersion !== undefined && { resourceVersion: this.#resourceVersion }),
+    };
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { ledger: text } };
+    const object = this.#resourceVersion
+      ? await this.#client.replace<DataObject>(CONFIG_MAPS, this.#ref, body)
+      : await this.#client.create<DataObject>(CONFIG_MAPS, this.#ref.namespace, body);
+    this.#resourceVersion = object.metadata.resourceVersion;
+  }
+}
+
+function parseShard(text: string | undefined): ShardContent | undefined {
+  try {
+    const content = JSON.parse(text ?? '') as Partial<ShardContent> | null;
+    const isOurs = content?.v === 1 && typeof content.key === 'string' && typeof content.alive === 'number';
+    return isOurs && typeof content.workloads === 'object' ? (content as ShardContent) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,84 @@
+import type { AnnotationKeys } from '../api/annotations.ts';
+import type { WorkloadKind } from '../api/kinds.ts';
+import type { DataObject, KubeObject, SecretProviderClassPodStatus } from '../api/objects.ts';
+import type { SourceKind, SourceRef } from '../api/sources.ts';
+import { piecesOf } from '../domain/fingerprint.ts';
+import { metadataKeys, parseWorkload } from '../domain/parse-workload.ts';
+import type { Source } from '../domain/source.ts';
+import type { Workload } from '../domain/workload.ts';
+import type { Digest } from '../runtime/digest.ts';
+import { type ClassStatus, classNameOf } from './classes.ts';
+
+export interface ObserveOptions {
+  readonly keys: AnnotationKeys;
+  readonly compat: boolean;
+  readonly digest: Digest;
+}
+
+/** A workload as it is kept, with what tells whether its next version has anything new for us. */
+export interface SeenWorkload {
+  readonly workload: Workload;
+  readonly generation: number | undefined;
+}
+
+/**
+ * The door: here objects become what the core knows, and their bytes are dropped.
+ *
+ * Strings that come with every object are kept once: a hundred thousand copies of a namespace's name add up.
+ */
+export function createDoor({ keys, compat, digest }: ObserveOptions) {
+  const texts = new Map<string, string>();
+  const intern = (text: string): string => {
+    const known = texts.get(text);
+    if (known !== undefined) return known;
+    texts.set(text, text);
+    return text;
+  };
+  const relevant = metadataKeys(keys);
+
+  const source = (kind: SourceKind, object: KubeObject, full: boolean, previous: Source | undefined): Source => {
+    const { name, namespace = '', uid, resourceVersion, annotations } = object.metadata;
+    const ref: SourceRef = previous?.ref ?? { kind, namespace: intern(namespace), name };
+    const unchanged = previous?.resourceVersion === resourceVersion ? previous.fingerprint : undefined;
+    return {
+      ref,
+      uid: previous?.uid === uid ? previous.uid : uid,
+      resourceVersion,
+      fingerprint: full ? digest.fingerprint(piecesOf(kind, object as DataObject)) : unchanged,
+      ignored: annotations?.[keys.ignore] === 'true',
+      matchable: annotations?.[keys.match] === 'true',
+    };
+  };
+
+  const workload = (kind: WorkloadKind, object: KubeObject, previous?: SeenWorkload): SeenWorkload => {
+    const { generation } = object.metadata;
+    if (previous && isStatusOnly(kind, object, previous)) {
+      const { resourceVersion } = object.metadata;
+      return { workload: { ...previous.workload, resourceVersion }, generation };
+    }
+    return { workload: parseWorkload(kind, object, { keys, compat, digest: digest.text }), generation };
+  };
+
+  /** Most events of a workload are about its status, and a rollout brings many of them. */
+  function isStatusOnly(kind: WorkloadKind, object: KubeObject, previous: SeenWorkload): boolean {
+    const { uid, generation, annotations } = object.metadata;
+    if (kind.effect === 'replace' || generation === undefined || generation !== previous.generation) return false;
+    if (uid !== previous.workload.uid) return false;
+    return relevant.every((key) => annotations?.[key] === previous.workload.annotations[key]);
+  }
+
+  const classStatus = (object: KubeObject): ClassStatus | undefined => {
+    const status = object as SecretProviderClassPodStatus;
+    const className = classNameOf(status);
+    // Upstream takes the first objects of a status for a change; they are what the pod starts with.
+    const isEmpty = (status.status?.objects ?? []).length === 0;
+    if (className === undefined || (isEmpty && !compat)) return undefined;
+    const { namespace = '', resourceVersion } = object.metadata;
+    const fingerprint = digest.fingerprint(piecesOf('SecretProviderClass', status));
+    return { namespace: intern(namespace), className, resourceVersion, fingerprint };
+  };
+
+  return { source, workload, classStatus };
+}
+
+export type Door = ReturnType<typeof createDoor>;

@@ -1,0 +1,31 @@
+import type { AnnotationKeys } from '../api/annotations.ts';
+import type { KindName } from '../api/kinds.ts';
+
+/** What the controller needs to know of the flags. */
+export interface ControllerOptions {
+  readonly compat: boolean;
+  readonly scope:
+    | { readonly mode: 'global'; readonly ignore: readonly string[]; readonly selector: string | undefined }
+    | { readonly mode: 'namespaces'; readonly namespaces: readonly string[] };
+  readonly resourceLabelSelector: string | undefined;
+  readonly resourcesToIgnore: ReadonlySet<'configmaps' | 'secrets'>;
+  readonly enableCsiIntegration: boolean;
+  readonly watchHelmSecrets: boolean;
+  readonly autoReloadAll: boolean;
+  readonly reloadOnCreate: boolean;
+  readonly reloadOnDelete: boolean;
+  readonly isArgoRollouts: boolean;
+  readonly ignoredKinds: ReadonlySet<KindName>;
+  readonly keys: AnnotationKeys;
+  readonly reloadStrategy: 'env-vars' | 'annotations';
+  readonly quietPeriodMs: number;
+  readonly maxWaitMs: number;
+  readonly catchUpMaxMs: number;
+  readonly concurrency: number;
+  readonly metricsByNamespace: boolean;
+  readonly enableHa: boolean;
+  readonly podName: string;
+  readonly podNamespace: string;
+  /** Our own namespace; '': nobody told us, and nothing is kept. */
+  readonly ownNamespace: string;
+}

@@ -1,0 +1,89 @@
+import type { AnnotationKeys } from '../api/annotations.ts';
+import { kindNamed, type WorkloadKind } from '../api/kinds.ts';
+import type { KubeObject } from '../api/objects.ts';
+import { patchOf } from '../domain/patch.ts';
+import { pauseStep } from '../domain/pause.ts';
+import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { KeyedQueue } from '../runtime/queue.ts';
+import { runWorkers } from '../runtime/worker.ts';
+
+export interface PausesDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly keys: AnnotationKeys;
+  readonly fieldManager: string;
+  readonly mayWrite: () => boolean;
+  /** The newest we know; undefined: gone. */
+  readonly workload: (key: WorkloadKey) => Workload | undefined;
+  readonly seen: (object: KubeObject) => void;
+  readonly report: { resumed(workload: Workload): void; notResumed(workload: Workload, error: KubeError): void };
+}
+
+const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
+const WORKERS = 4;
+
+/**
+ * Ends pauses on time. All that is needed stands on the Deployment itself, so a pause outlives the process that began
+ * it: whoever sees the mark, resumes.
+ */
+export class Pauses {
+  readonly #deps: PausesDeps;
+  readonly #queue: KeyedQueue<WorkloadKey>;
+
+  constructor(deps: PausesDeps) {
+    this.#deps = deps;
+    this.#queue = new KeyedQueue<WorkloadKey>({ clock: deps.clock });
+  }
+
+  /** Looks at every newest version of a workload. */
+  seen(workload: Workload): void {
+    if (workload.ref.kind !== 'Deployment' || !workload.paused) return;
+    const step = this.#stepOf(workload);
+    const key = workloadKey(workload.ref);
+    if (step.do === 'resume') this.#queue.add(key);
+    if (step.do === 'hold') this.#queue.schedule(key, step.untilMs);
+  }
+
+  run(): Promise<void> {
+    return runWorkers(this.#queue, {
+      workers: WORKERS,
+      handle: (key) => this.#resume(key),
+      failed: (key, error) => {
+        if (!KubeError.is(error)) throw error;
+        this.#queue.retry(key, error.retryAfterMs);
+        const workload = this.#deps.workload(key);
+        if (workload && error.status !== 409) this.#deps.report.notResumed(workload, error);
+      },
+    });
+  }
+
+  stop(): void {
+    this.#queue.close();
+  }
+
+  async #resume(key: WorkloadKey): Promise<void> {
+    const { client, keys, fieldManager, report, mayWrite, seen } = this.#deps;
+    const workload = this.#deps.workload(key);
+    if (!workload || !mayWrite()) return;
+    const step = this.#stepOf(workload);
+    if (step.do === 'hold') this.#queue.schedule(key, step.untilMs);
+    if (step.do !== 'resume') return;
+    const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys, resume: true });
+    try {
+      seen(await client.patch<KubeObject>(DEPLOYMENTS, workload.ref, body, { type, fieldManager }));
+    } catch (error) {
+      if (KubeError.is(error) && error.status === 404) return;
+      throw error;
+    }
+    report.resumed(workload);
+  }
+
+  #stepOf(workload: Workload) {
+    const { keys, clock } = this.#deps;
+    const pausedAt = workload.annotations[keys.pausedAt];
+    return pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, clock.now());
+  }
+}

@@ -1,0 +1,133 @@
+import { compare, lifecycleOf } from '../domain/ledger.ts';
+import type { Verdict } from '../domain/verdict.ts';
+import type { WorkloadKey } from '../domain/workload.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Act, Change } from './act.ts';
+import type { Engine } from './engine.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { refOf, type WorkloadState } from './workload-state.ts';
+
+export interface ReconcileDeps {
+  readonly engine: Engine;
+  readonly act: Act;
+  readonly sources: EngineDeps['sources'];
+  readonly lifecycle: EngineDeps['lifecycle'];
+  readonly clock: Clock;
+  /** Whether we may write. Another check follows at the server: each write carries the version it was decided on. */
+  readonly mayWrite: () => boolean;
+  readonly queue: {
+    schedule(key: WorkloadKey, at: number): void;
+    retry(key: WorkloadKey): number;
+  };
+  /** Lists kinds that cannot be watched; nothing to wait for with the others. */
+  readonly fresh: (state: WorkloadState) => Promise<void>;
+  /** Brings the newest object in, when the watch lags behind what a conflict told us. */
+  readonly catchUp: (state: WorkloadState) => Promise<void>;
+  readonly report: {
+    failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: 'soon' | 'when it changes'): void;
+    reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void;
+    unchanged(state: WorkloadState, changes: readonly Change[]): void;
+    blocked(state: WorkloadState, verdict: Verdict): void;
+  };
+}
+
+// A permanent refusal is tried again now and then: a policy or a quota may have changed, and nothing tells us.
+const HOURLY_MS = 3_600_000;
+const MAX_CONFLICTS = 10;
+
+/** One workload: everything it waits for, in one write. Running it again is harmless. */
+export async function reconcile(deps: ReconcileDeps, key: WorkloadKey): Promise<void> {
+  const state = deps.engine.states.get(key);
+  if (!state || !deps.mayWrite()) return;
+  await deps.fresh(state);
+  const pass: Pass = { key, state, startedAt: deps.clock.now(), conflicts: 0 };
+  while (deps.engine.states.get(key) === state && deps.mayWrite()) {
+    const changes = collect(deps, state);
+    if (changes.length === 0 || (await carryOut(deps, pass, changes))) return;
+  }
+}
+
+interface Pass {
+  readonly key: WorkloadKey;
+  readonly state: WorkloadState;
+  readonly startedAt: number;
+  conflicts: number;
+}
+
+/** False: somebody else wrote meanwhile, so everything has to be decided again. */
+async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Change[]): Promise<boolean> {
+  const { key, state, startedAt } = pass;
+  const decidedOn = state.workload.resourceVersion;
+  try {
+    const written = await deps.act(state, changes);
+    settle(deps, state, changes);
+    if (written) deps.report.reloaded(state, changes, startedAt);
+    else deps.report.unchanged(state, changes);
+    if (state.waiting.size > 0) deps.engine.schedule(key, state);
+    return true;
+  } catch (error) {
+    if (!KubeError.is(error)) throw error;
+    if (error.status === 404) return true;
+    pass.conflicts += 1;
+    if (error.status !== 409 || pass.conflicts > MAX_CONFLICTS) {
+      fail(deps, { key, state, changes, error });
+      return true;
+    }
+    // The watch usually has the newest object by now.
+    if (state.workload.resourceVersion === decidedOn) await deps.catchUp(state);
+    return false;
+  }
+}
+
+/** What is still different now, in the order in which it changed. */
+function collect(deps: ReconcileDeps, state: WorkloadState): Change[] {
+  const changes: Change[] = [];
+  for (const id of [...state.waiting.keys()]) {
+    const ref = refOf(id, state.workload.ref.namespace);
+    const current = deps.sources.current(ref);
+    const difference = compare(state.applied.get(id) ?? current, current, lifecycleOf(ref.kind, deps.lifecycle));
+    const verdict = deps.engine.verdicts.of(state, ref);
+    if (difference === 'unread') continue;
+    if (difference === 'same' || difference === 'keep' || difference === 'settle') {
+      state.waiting.delete(id);
+    } else if (verdict.reload) {
+      const mark = deps.sources.get(ref)?.fingerprint?.mark;
+      changes.push({ id, ref, verdict, difference, current, mark: difference === 'deleted' ? undefined : mark });
+    } else if (verdict.because === 'invalid-annotation') {
+      state.held = true;
+      deps.report.blocked(state, verdict);
+      return [];
+    } else {
+      state.waiting.delete(id);
+    }
+  }
+  return changes;
+}
+
+function settle(deps: ReconcileDeps, state: WorkloadState, changes: readonly Change[]): void {
+  for (const { id, current, ref } of changes) {
+    state.applied.set(id, current);
+    // A change that came while we wrote waits for the next pass.
+    if (deps.sources.current(ref) === current) state.waiting.delete(id);
+  }
+  state.firstChangeAt = state.lastChangeAt;
+}
+
+interface Failure {
+  readonly key: WorkloadKey;
+  readonly state: WorkloadState;
+  readonly changes: readonly Change[];
+  readonly error: KubeError;
+}
+
+function fail(deps: ReconcileDeps, { key, state, changes, error }: Failure): void {
+  const isPermanent = error.status === 422 || error.status === 400;
+  deps.report.failed(state, changes, error, isPermanent ? 'when it changes' : 'soon');
+  if (isPermanent) {
+    state.held = true;
+    deps.queue.schedule(key, deps.clock.now() + HOURLY_MS);
+  } else {
+    deps.queue.retry(key);
+  }
+}

@@ -1,0 +1,200 @@
+import { kindNamed } from '../api/kinds.ts';
+import { SOURCE_TYPE, type SourceKind, type SourceRef } from '../api/sources.ts';
+import { ABSENT } from '../domain/ledger.ts';
+import type { Verdict } from '../domain/verdict.ts';
+import type { KubeError } from '../kube/kube-error.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Alert } from '../telemetry/alerts.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Change } from './act.ts';
+import type { Turn } from './source-book.ts';
+import { SystemReport } from './system-report.ts';
+import type { WorkloadState } from './workload-state.ts';
+
+/** A Kubernetes Event about a workload. */
+export interface WorkloadEvent {
+  readonly regarding: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+  };
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  readonly component: string;
+}
+
+/** A plan carried out. Log line, metric, Event and alert are renderings of it, and so is a line of the tour. */
+export interface Outcome {
+  readonly state: WorkloadState;
+  readonly changes: readonly Change[];
+}
+
+export interface ReportDeps {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly post: (event: WorkloadEvent) => void;
+  readonly alert: (alert: Alert) => void;
+  readonly byNamespace: boolean;
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+}
+
+const COMPONENT: Readonly<Record<SourceKind, string>> = {
+  ConfigMap: 'reloader-configmaps',
+  Secret: 'reloader-secrets',
+  SecretProviderClass: 'reloader-secretproviderclasspodstatuses',
+};
+/** Who uses a source but did not ask is named in the log, so that nobody has to guess; a few are enough. */
+const MAX_SILENT = 3;
+
+/** Everything operators see of what the engine does: a log line, a metric, an Event and an alert are renderings of it. */
+export class Report extends SystemReport {
+  readonly #deps: ReportDeps;
+
+  constructor(deps: ReportDeps) {
+    super(deps.log, deps.metrics);
+    this.#deps = deps;
+  }
+
+  /** A source's data moved: who will roll, who will not, and why. */
+  sourceChanged(ref: SourceRef, turn: Turn, verdicts: readonly (readonly [WorkloadState, Verdict])[]): void {
+    const { log, metrics } = this.#deps;
+    for (const [{ workload }] of verdicts) {
+      metrics.increment('reloader_workloads_scanned_total', { kind: workload.ref.kind });
+    }
+    if (verdicts.length === 0) return;
+    const verb = turn.after === ABSENT ? 'deleted' : turn.before === ABSENT ? 'created' : 'changed';
+    const silent = verdicts.filter(([, verdict]) => !verdict.reload);
+    log.info(`${ref.kind} ${ref.namespace}/${ref.name} ${verb}`, {
+      concerns: verdicts.length - silent.length,
+      usedButSilent: silent.length,
+    });
+    for (const [state, verdict] of silent.slice(0, MAX_SILENT)) {
+      if (verdict.reload) continue;
+      log.info(`${nameOf(state)} will not roll for ${ref.kind} ${ref.name}: ${verdict.rule}`, {
+        reason: verdict.because,
+        cure: verdict.cure,
+      });
+    }
+  }
+
+  reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void {
+    const { log, metrics, clock, post, alert, onOutcome } = this.#deps;
+    const { ref } = state.workload;
+    this.#count(state, true);
+    metrics.increment('reloader_workloads_matched_total', { kind: ref.kind });
+    metrics.increment('attune_settled_total', { how: 'rolled' }, changes.length);
+    this.#time('success', startedAt);
+    metrics.observe(
+      'reloader_action_latency_seconds',
+      { workload_kind: ref.kind },
+      Math.max(0, clock.now() - state.lastChangeAt) / 1000,
+    );
+    for (const { ref: source, verdict } of changes) {
+      const type = SOURCE_TYPE[source.kind];
+      const cause = `Changes detected in '${source.name}' of type '${type}' in namespace '${source.namespace}'`;
+      const what = `'${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}'`;
+      log.info(`${cause}; updated ${what}`, { reason: verdict.because, rule: verdict.rule });
+      post(this.#event(state, 'Normal', 'Reloaded', `${cause}, Updated ${what}`, COMPONENT[source.kind]));
+      alert({
+        source: source.name,
+        sourceType: type,
+        namespace: source.namespace,
+        workload: ref.name,
+        workloadKind: ref.kind,
+      });
+    }
+    onOutcome?.({ state, changes });
+  }
+
+  failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: string): void {
+    const { log, metrics, clock, post } = this.#deps;
+    const { ref } = state.workload;
+    this.#count(state, false);
+    metrics.increment('reloader_errors_total', { type: 'handler_error' });
+    if (next === 'soon') metrics.increment('reloader_retries_total');
+    this.#time('error', clock.now());
+    const what = `Update for '${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}' failed`;
+    const source = changes[0]?.ref;
+    log.error(`Rolling upgrade for '${source?.name ?? ''}' failed with error = ${error.message}`, {
+      workload: `${ref.kind} ${ref.namespace}/${ref.name}`,
+      again: next,
+    });
+    const component = COMPONENT[source?.kind ?? 'ConfigMap'];
+    post(this.#event(state, 'Warning', 'ReloadFail', `${what} with error ${error.message}`, component));
+  }
+
+  /** Asked for, and nothing to write: upstream's rules see the mark in place. */
+  unchanged(state: WorkloadState, changes: readonly Change[]): void {
+    const { log, metrics, clock } = this.#deps;
+    metrics.increment('reloader_skipped_total', { reason: 'strategy_not_updated' }, changes.length);
+    this.#time('skipped', clock.now());
+    log.debug(`no changes detected for ${nameOf(state)}`, { sources: changes.map(({ id }) => id).join(',') });
+  }
+
+  blocked(state: WorkloadState, verdict: Verdict): void {
+    if (!verdict.reload) this.#once(state, `${verdict.rule}`, 'InvalidAnnotation');
+  }
+
+  problems(state: WorkloadState): void {
+    for (const { path, message } of state.workload.intent.problems) {
+      this.#once(state, `annotation ${path}: ${message}`, 'InvalidAnnotation');
+    }
+  }
+
+  /** `helm upgrade` changed source and template in one go: the new pods have the new data already. */
+  settledByOther(state: WorkloadState, ref: SourceRef): void {
+    this.#deps.metrics.increment('attune_settled_total', { how: 'already-rolled' });
+    this.#deps.log.info(`${nameOf(state)} already rolls for ${ref.kind} ${ref.name}: its template changed after it`);
+  }
+
+  reverted(state: WorkloadState, ref: SourceRef, again: boolean): void {
+    const { log, metrics, post } = this.#deps;
+    metrics.increment('attune_reverted_total');
+    const next = again
+      ? 'applying it once more'
+      : 'not applying it again: the change is undelivered until the template or the data changes';
+    const message = `Another writer removed the mark for ${ref.kind} ${ref.name}; ${next}`;
+    log.warn(`${nameOf(state)}: ${message}`);
+    post(this.#event(state, 'Warning', 'ReloadReverted', message, COMPONENT[ref.kind]));
+  }
+
+  #once(state: WorkloadState, message: string, reason: string): void {
+    if (state.told.has(message)) return;
+    state.told.add(message);
+    this.#deps.log.error(`${nameOf(state)}: ${message}`);
+    this.#deps.post(this.#event(state, 'Warning', reason, message, 'reloader'));
+  }
+
+  #count({ workload: { ref } }: WorkloadState, success: boolean): void {
+    const { metrics, byNamespace } = this.#deps;
+    const word = String(success);
+    metrics.increment('reloader_reload_executed_total', { success: word });
+    if (byNamespace) {
+      metrics.increment('reloader_reload_executed_total_by_namespace', { success: word, namespace: ref.namespace });
+    }
+    metrics.increment('reloader_action_total', { workload_kind: ref.kind, result: success ? 'success' : 'error' });
+  }
+
+  #time(result: 'success' | 'error' | 'skipped', startedAt: number): void {
+    this.#deps.metrics.increment('reloader_reconcile_total', { result });
+    const seconds = Math.max(0, this.#deps.clock.now() - startedAt) / 1000;
+    this.#deps.metrics.observe('reloader_reconcile_duration_seconds', { result }, seconds);
+  }
+
+  #event(
+    { workload: { ref, uid } }: WorkloadState,
+    type: 'Normal' | 'Warning',
+    ...[reason, message, component]: readonly [string, string, string]
+  ): WorkloadEvent {
+    const kind = kindNamed(ref.kind);
+    const apiVersion = kind?.group ? `${kind.group}/${kind.version}` : 'v1';
+    return { regarding: { apiVersion, ...ref, uid }, type, reason, message, component };
+  }
+}
+
+const nameOf = ({ workload: { ref } }: WorkloadState): string => `${ref.kind} ${ref.namespace}/${ref.name}`;

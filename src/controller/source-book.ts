@@ -1,0 +1,149 @@
+import type { SourceKind, SourceRef } from '../api/sources.ts';
+import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger.ts';
+import type { Source } from '../domain/source.ts';
+
+/** From `version` on, and until the next entry's, the source's data was `applied`. */
+interface Era {
+  readonly version: number;
+  readonly applied: Applied;
+}
+
+interface Page {
+  /** Undefined after its deletion. */
+  source: Source | undefined;
+  /** What the rules read of a source that is gone: deleting and creating anew must not look like opting out. */
+  flags: { readonly ignored: boolean; readonly matchable: boolean };
+  /** Since when, as far as we know, the data has been what it is. */
+  since: number;
+  /** The last change of data left Stakater's hash as it was: an equal mark proves nothing. */
+  ambiguous: boolean;
+  /** Earlier data. Only for sources that were seen to change: most never do. */
+  eras: Era[] | undefined;
+}
+
+export interface Turn {
+  readonly before: Applied;
+  readonly after: Applied;
+  /** Whether a rule may now judge differently, although the data is the same. */
+  readonly flagsMoved: boolean;
+}
+
+const MAX_ERAS = 8;
+const MAX_GRAVES = 10_000;
+const NO_FLAGS = { ignored: false, matchable: false };
+
+/**
+ * Every source by name, with the recent history of its data.
+ *
+ * The history answers the one question that order of arrival cannot: watches of different kinds have no common
+ * order, so whether a workload started before or after a change is told by the resource versions alone.
+ */
+export class SourceBook {
+  readonly #pages = new Map<string, Map<string, Page>>();
+  readonly #graves: SourceRef[] = [];
+
+  get(ref: SourceRef): Source | undefined {
+    return this.#page(ref)?.source;
+  }
+
+  flags(ref: SourceRef): Page['flags'] {
+    return this.#page(ref)?.flags ?? NO_FLAGS;
+  }
+
+  current(ref: SourceRef): Applied {
+    const source = this.#page(ref)?.source;
+    return source ? (source.fingerprint?.exact ?? UNKNOWN) : ABSENT;
+  }
+
+  /** The data that the source had at a moment of the server's own time. */
+  at(ref: SourceRef, version: number): Applied {
+    const page = this.#page(ref);
+    if (!page) return ABSENT;
+    if (version >= page.since) return this.current(ref);
+    return page.eras?.findLast((era) => era.version <= version)?.applied ?? UNKNOWN;
+  }
+
+  /** The data at the time of the first listing, for those who were there already. */
+  atListing(ref: SourceRef): Applied {
+    return this.#page(ref)?.eras?.[0]?.applied ?? this.current(ref);
+  }
+
+  /** Since when, as far as we know, the data has been what it is. */
+  since(ref: SourceRef): number {
+    return this.#page(ref)?.since ?? 0;
+  }
+
+  isAmbiguous(ref: SourceRef): boolean {
+    return this.#page(ref)?.ambiguous === true;
+  }
+
+  *inNamespace(kind: SourceKind, namespace: string): Generator<Source> {
+    for (const { source } of this.#pages.get(`${kind}/${namespace}`)?.values() ?? []) if (source) yield source;
+  }
+
+  /** `born`: it did not exist before, as far as we were looking. */
+  put(source: Source, born: boolean): Turn {
+    const before = this.current(source.ref);
+    const page = this.#page(source.ref) ?? this.#newPage(source.ref);
+    const flagsMoved = page.flags.ignored !== source.ignored || page.flags.matchable !== source.matchable;
+    const after = source.fingerprint?.exact ?? UNKNOWN;
+    if (before !== after || after === UNKNOWN) {
+      if (page.source || born) close(page, before);
+      page.since = Number(source.resourceVersion);
+      page.ambiguous = after !== UNKNOWN && page.source?.fingerprint?.mark === source.fingerprint?.mark;
+    }
+    page.source = source;
+    page.flags =
+      source.ignored || source.matchable ? { ignored: source.ignored, matchable: source.matchable } : NO_FLAGS;
+    return { before, after, flagsMoved };
+  }
+
+  /** The bytes of a listed version were read afterwards. A newer version than the listed one is a change like any other. */
+  fill(source: Source): Turn {
+    const page = this.#page(source.ref);
+    const known = page?.source;
+    if (!page || known?.resourceVersion !== source.resourceVersion) return this.put(source, false);
+    page.source = source;
+    return { before: UNKNOWN, after: this.current(source.ref), flagsMoved: false };
+  }
+
+  /** `version` of the deletion, undefined when only its absence was noticed. */
+  remove(ref: SourceRef, version: number | undefined): Turn {
+    const page = this.#page(ref);
+    const before = this.current(ref);
+    if (page?.source) {
+      close(page, before);
+      page.since = version ?? Number(page.source.resourceVersion) + 1;
+      page.source = undefined;
+      this.#bury(ref);
+    }
+    return { before, after: ABSENT, flagsMoved: false };
+  }
+
+  #page(ref: SourceRef): Page | undefined {
+    return this.#pages.get(`${ref.kind}/${ref.namespace}`)?.get(ref.name);
+  }
+
+  #newPage(ref: SourceRef): Page {
+    const at = `${ref.kind}/${ref.namespace}`;
+    const pages = this.#pages.get(at) ?? new Map<string, Page>();
+    this.#pages.set(at, pages);
+    const page: Page = { source: undefined, flags: NO_FLAGS, since: 0, ambiguous: false, eras: undefined };
+    pages.set(ref.name, page);
+    return page;
+  }
+
+  #bury(ref: SourceRef): void {
+    this.#graves.push(ref);
+    if (this.#graves.length <= MAX_GRAVES) return;
+    const oldest = this.#graves.shift();
+    if (oldest && !this.get(oldest)) this.#pages.get(`${oldest.kind}/${oldest.namespace}`)?.delete(oldest.name);
+  }
+}
+
+/** What has been true until now becomes history. */
+function close(page: Page, applied: Applied): void {
+  page.eras ??= [];
+  page.eras.push({ version: page.since, applied });
+  if (page.eras.length > MAX_ERAS) page.eras.shift();
+}

@@ -1,0 +1,116 @@
+import type { Resource } from '../api/resources.ts';
+import type { KubeClient, Scope } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import { type ReflectEvent, type ReflectOptions, Reflector } from '../kube/reflect.ts';
+import { pause } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+
+export interface WatchDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly report: {
+    unwatchable(resource: Resource): void;
+    unavailable(resource: Resource, scope: Scope, error: Error): void;
+    retrying(resource: Resource, error: KubeError, delayMs: number): void;
+  };
+}
+
+// How often a kind that the server does not serve is looked for. One small request, and only while one is missing.
+const LOOK_AGAIN_MS = 10_000;
+
+/** The reflectors of this process: started once, each synced or excused before anything is decided. */
+export class Watches {
+  readonly #deps: WatchDeps;
+  readonly #reflectors: { readonly resource: Resource; readonly reflector: Reflector<unknown> }[] = [];
+  readonly #first: Promise<void>[] = [];
+  readonly #running: Promise<void>[] = [];
+
+  constructor(deps: WatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Every kind has been listed once, or cannot be. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#first);
+  }
+
+  /** All have ended, after the signal. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  follow<T>(
+    resource: Resource,
+    scopes: readonly Scope[],
+    options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
+    tell: (event: ReflectEvent<T>) => void,
+  ): void {
+    for (const scope of scopes) this.#start(resource, scope, options, tell);
+  }
+
+  /** Follows a kind that may not exist: as soon as the server serves it, without a restart. */
+  async followOnceServed<T>(
+    resource: Resource,
+    scopes: readonly Scope[],
+    options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
+    tell: (event: ReflectEvent<T>) => void,
+  ): Promise<void> {
+    if (await this.#isServed(resource)) {
+      this.follow(resource, scopes, options, tell);
+      return;
+    }
+    this.#running.push(
+      (async () => {
+        do await pause(this.#deps.clock, LOOK_AGAIN_MS, this.#deps.signal).catch(() => {});
+        while (!this.#deps.signal.aborted && !(await this.#isServed(resource)));
+        if (!this.#deps.signal.aborted) this.follow(resource, scopes, options, tell);
+      })(),
+    );
+  }
+
+  /** Kinds that may be listed but not watched are listed when a change arrives, or before a write. */
+  async refresh(plural?: string): Promise<void> {
+    const stale = this.#reflectors.filter(
+      ({ resource, reflector }) => !reflector.watchable && (plural === undefined || resource.plural === plural),
+    );
+    await Promise.allSettled(stale.map(({ reflector }) => reflector.refresh()));
+  }
+
+  #start<T>(
+    resource: Resource,
+    scope: Scope,
+    options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
+    tell: (event: ReflectEvent<T>) => void,
+  ): void {
+    const { client, clock, signal, report } = this.#deps;
+    const reflector = new Reflector<T>(client, resource, scope, {
+      ...options,
+      clock,
+      retrying: (error, delayMs) => report.retrying(resource, error, delayMs),
+    });
+    this.#reflectors.push({ resource, reflector: reflector as Reflector<unknown> });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#first.push(promise);
+    this.#running.push(
+      reflector
+        .run(signal, (event) => {
+          tell(event);
+          if (event.type === 'unwatchable') report.unwatchable(resource);
+          if (event.type === 'unavailable') report.unavailable(resource, scope, event.error);
+          if (event.type === 'synced' || event.type === 'unavailable') resolve();
+        })
+        .finally(resolve),
+    );
+  }
+
+  async #isServed({ group, version, plural }: Resource): Promise<boolean> {
+    try {
+      const kinds = await this.#deps.client.discover(group);
+      return kinds.some((kind) => kind.version === version && kind.plural === plural);
+    } catch (error) {
+      if (!KubeError.is(error)) throw error;
+      return false;
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import type { SourceRef } from '../api/sources.ts';
+import type { Applied, SourceId } from '../domain/ledger.ts';
+import type { Workload } from '../domain/workload.ts';
+
+/** Everything remembered about one workload. The ledger's entry is `applied`; the rest is how we got there. */
+export interface WorkloadState {
+  workload: Workload;
+  /** Resource version of its creation, if we saw it; undefined when it came from a listing. */
+  readonly born: number | undefined;
+  /** Resource version of the event with which its template or annotations last moved; 0 while it stands as listed. */
+  since: number;
+  /** Resource version of a template by another hand that never was before: all pods are newer than that. */
+  renewedAt: number;
+  /** What was settled by such a renewal, with what was applied before. */
+  readonly trusted: Map<SourceId, Applied>;
+  /** What its pods run with, for each source that would roll it. */
+  readonly applied: Map<SourceId, Applied>;
+  /** Number of its newest record. */
+  seq: number;
+  /** Changes that wait, in the order in which they came, each with the data that is to be applied. */
+  readonly waiting: Map<SourceId, Applied>;
+  firstChangeAt: number;
+  lastChangeAt: number;
+  /** The marks of our last write, so that we notice when another writer takes them away. */
+  readonly wrote: Map<SourceId, string>;
+  /** Second of our last write. */
+  wroteAt: number;
+  /** Data that was taken away from the template and applied a second time. There is no third. */
+  readonly reapplied: Map<SourceId, Applied>;
+  /** Changes that another writer keeps undoing: visible, and tried again when the template moves. */
+  readonly undelivered: Set<SourceId>;
+  /** Recent templates, newest last: going back to one of them proves nothing about the age of pods. */
+  readonly templates: string[];
+  /** A write that cannot succeed before the object changes. */
+  held: boolean;
+  /** Problems already told, so that each is told once. */
+  readonly told: Set<string>;
+}
+
+const MAX_TEMPLATES = 12;
+
+export function newState(workload: Workload, born: number | undefined): WorkloadState {
+  return {
+    workload,
+    born,
+    since: born ?? 0,
+    renewedAt: -1,
+    trusted: new Map(),
+    applied: new Map(),
+    seq: 0,
+    waiting: new Map(),
+    firstChangeAt: 0,
+    lastChangeAt: 0,
+    wrote: new Map(),
+    wroteAt: 0,
+    reapplied: new Map(),
+    undelivered: new Set(),
+    templates: [workload.templateDigest],
+    held: false,
+    told: new Set(),
+  };
+}
+
+export function rememberTemplate(state: WorkloadState, digest: string): void {
+  const at = state.templates.indexOf(digest);
+  if (at >= 0) state.templates.splice(at, 1);
+  state.templates.push(digest);
+  if (state.templates.length > MAX_TEMPLATES) state.templates.shift();
+}
+
+export const sourceId = (ref: { readonly kind: SourceRef['kind']; readonly name: string }): SourceId =>
+  `${ref.kind}/${ref.name}`;
+
+export function refOf(id: SourceId, namespace: string): SourceRef {
+  const slash = id.indexOf('/');
+  return { kind: id.slice(0, slash) as SourceRef['kind'], namespace, name: id.slice(slash + 1) };
+}
