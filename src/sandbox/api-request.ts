@@ -33,7 +33,7 @@ export function apiRequest(
         headers: {
           authorization: `Bearer ${access.token}`,
           accept: 'application/json',
-          ...(body === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
+          ...(body === undefined ? {} : bodyHeaders(body, options.contentType)),
         },
       },
       (answer) => {
@@ -46,4 +46,9 @@ export function apiRequest(
     sent.on('error', reject);
     sent.end(body);
   });
+}
+
+/** Node sends no length with the body of a DELETE by itself, and then the API server does not see the body. */
+function bodyHeaders(body: string, contentType = 'application/json') {
+  return { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
 }

@@ -38,10 +38,10 @@ export class Crew {
     const argv = commandLine(component, this.#settings);
     const process = start(this.#dir, { name: component, argv, env: this.#env });
     this.#processes.set(component, process);
-    void process.ended.then((how) => {
+    void process.ended.then(({ words }) => {
       if (this.#processes.get(component) !== process) return;
       this.#processes.delete(component);
-      this.#ended(new ComponentEnded(this.#dir, component, how));
+      this.#ended(new ComponentEnded(this.#dir, component, words));
     });
   }
 

@@ -29,7 +29,9 @@ export function inspectSandbox(env: Environment, name: string): SandboxReport | 
   const dir = sandboxFolder(env, name);
   const record = readRecord(dir);
   if (!record) return undefined;
-  const processes = [...recorded(dir)].map(([process, identity]): ProcessReport => {
+  // The processes of pods come and go; whether they should is the runner's business.
+  const parts = [...recorded(dir)].filter(([process]) => !process.startsWith('pod.'));
+  const processes = parts.map(([process, identity]): ProcessReport => {
     const alive = isAlive(identity);
     const log = logFile(dir, process);
     return { name: process, pid: identity.pid, alive, log, lastLines: alive ? [] : lastLines(dir, process) };

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from './folders.ts';
@@ -17,10 +18,15 @@ import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts
 export interface RecordedProcess {
   readonly name: string;
   readonly identity: ProcessIdentity;
-  /** Settles when the process has ended, with the words for how. */
-  readonly ended: Promise<string>;
+  readonly ended: Promise<Ending>;
   /** Lets this program end while the process lives on. */
   release(): void;
+}
+
+export interface Ending {
+  /** As a shell has it: 128 and the signal's number for a process that was killed. */
+  readonly exitCode: number;
+  readonly words: string;
 }
 
 export interface Command {
@@ -80,6 +86,11 @@ export function logFile(dir: string, name: string): string {
   return join(dir, 'logs', `${name}.log`);
 }
 
+/** The names of all who have ever written a log in a folder. */
+export function logNames(dir: string): readonly string[] {
+  return listFiles(join(dir, 'logs')).map((file) => file.slice(0, -'.log'.length));
+}
+
 /** The last lines of a process's log. */
 export function lastLines(dir: string, name: string, count = 12): readonly string[] {
   try {
@@ -98,9 +109,12 @@ function signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-function ending(child: ChildProcess): Promise<string> {
+function ending(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
-    child.once('exit', (code, by) => resolve(by ? `was ended by ${by}` : `ended with exit code ${code}`));
+    child.once('exit', (code, by) => {
+      if (by) resolve({ exitCode: 128 + constants.signals[by], words: `was ended by ${by}` });
+      else resolve({ exitCode: code ?? 0, words: `ended with exit code ${code}` });
+    });
   });
 }
 

@@ -14,7 +14,10 @@ declare module 'vitest' {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const started = performance.now();
   const say = (line: string) => void stderr.write(`sandbox: ${line}\n`);
-  const sandbox = await startSandbox({ name: `test-${pid}`, env, nodes: 3, owned: true, audit: 'metadata' }, say);
+  const sandbox = await startSandbox(
+    { name: `test-${pid}`, env, nodes: 3, owned: true, audit: 'metadata', processImages: ['attune', 'reloader'] },
+    say,
+  );
   say(`ready after ${((performance.now() - started) / 1000).toFixed(1)} s`);
   const { name, dir, server, kubeconfig, auditLog, caFile, adminToken: token } = sandbox;
   project.provide('controlPlane', {

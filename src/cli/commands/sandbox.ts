@@ -1,11 +1,17 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { KubeClient } from '../../kube/client.ts';
+import { connect } from '../../kube/connection.ts';
 import { findBinaries } from '../../sandbox/binaries.ts';
+import { layout } from '../../sandbox/control-plane.ts';
+import { readAdminToken } from '../../sandbox/credentials.ts';
 import type { Environment } from '../../sandbox/folders.ts';
 import { inspectSandbox, inspectSandboxes, type SandboxReport } from '../../sandbox/inspect.ts';
 import type { BinaryName } from '../../sandbox/pins.ts';
-import { AlreadyUp, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
+import { runPods } from '../../sandbox/pods.ts';
+import { lastLines, logFile, logNames, start } from '../../sandbox/recorded-process.ts';
+import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
 
 /** What the command needs of the world. */
 export interface SandboxIo {
@@ -77,6 +83,7 @@ const COMMANDS: Readonly<Record<string, (request: Request, io: SandboxIo) => Pro
   logs,
   kubectl,
   binaries,
+  pods,
 };
 
 const OPTIONS = {
@@ -123,9 +130,31 @@ async function up(request: Request, io: SandboxIo): Promise<number> {
     { name, nodes, apiOnly, keep, env: io.env, binaries: { folder }, ...(io.signal ? { signal: io.signal } : {}) },
     (line) => io.stderr(`${line}\n`),
   );
+  if (!apiOnly && process.platform === 'linux') startPodRunner(sandbox, io);
   sandbox.release();
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   io.stdout(`the sandbox ${name} is up after ${seconds} s: ${sandbox.server}\n${usage(name)}`);
+  return 0;
+}
+
+/** The runner of pods outlives this command, so it is a process like the other parts: this program once more. */
+function startPodRunner(sandbox: Sandbox, io: SandboxIo): void {
+  const argv = [...thisProgram(), 'sandbox', 'pods', '--name', sandbox.name];
+  start(sandbox.dir, { name: 'pods', argv, env: io.env }).release();
+}
+
+function thisProgram(): readonly string[] {
+  return [process.execPath, ...process.execArgv, process.argv[1] ?? ''];
+}
+
+async function pods(request: Request, io: SandboxIo): Promise<number> {
+  const { dir, server = '' } = existing(request, io);
+  const access = { server, authority: readFileSync(layout(dir).authority, 'utf8'), token: readAdminToken(dir) };
+  const client = new KubeClient(await connect({ kubeconfig: layout(dir).kubeconfig, env: {} }));
+  const say = (line: string) => io.stdout(`${line}\n`);
+  const options = { client, access, dir, images: ['attune'], program: thisProgram(), env: io.env, say };
+  await runPods(options, io.signal ?? new AbortController().signal);
+  client.close();
   return 0;
 }
 
@@ -162,8 +191,9 @@ async function status(request: Request, io: SandboxIo): Promise<number> {
 function deaths(report: SandboxReport): string {
   const dead = report.processes.filter(({ alive }) => !alive);
   return dead
-    .map(({ name, log, lastLines }) => {
-      return `${name} has died; the last lines of ${log}:\n${lastLines.map((line) => `    ${line}\n`).join('')}`;
+    .map((part) => {
+      const lines = part.lastLines.map((line) => `    ${line}\n`);
+      return `${part.name} has died; the last lines of ${part.log}:\n${lines.join('')}`;
     })
     .join('');
 }
@@ -175,22 +205,16 @@ async function env(request: Request, io: SandboxIo): Promise<number> {
 }
 
 async function logs(request: Request, io: SandboxIo): Promise<number> {
-  const { processes } = existing(request, io);
-  const [part] = request.operands;
-  if (part === undefined) {
-    for (const { name, log } of processes) {
-      io.stdout(`--- ${name} (${log})\n${logText(log).split('\n').slice(-11).join('\n')}`);
-    }
+  const { dir } = existing(request, io);
+  const parts = logNames(dir);
+  const [wanted] = request.operands;
+  if (wanted === undefined) {
+    for (const part of parts) io.stdout(`--- ${part}\n${lastLines(dir, part, 10).join('\n')}\n`);
     return 0;
   }
-  const found = processes.find(({ name }) => name === part);
-  if (!found) throw new Error(`there is no part "${part}"; there are ${processes.map(({ name }) => name).join(', ')}`);
-  io.stdout(logText(found.log));
+  if (!parts.includes(wanted)) throw new Error(`there is no part "${wanted}"; there are ${parts.join(', ')}`);
+  io.stdout(readFileSync(logFile(dir, wanted), 'utf8'));
   return 0;
-}
-
-function logText(file: string): string {
-  return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
 async function kubectl(request: Request, io: SandboxIo): Promise<number> {

@@ -1,0 +1,118 @@
+import { availableParallelism, totalmem } from 'node:os';
+import type { KeyRef, Pod, PodContainer, PodVariable } from './pod.ts';
+
+/** The data of a ConfigMap or Secret, decoded; undefined when there is no such object. */
+export type ReadData = (kind: 'ConfigMap' | 'Secret', name: string) => Promise<Record<string, string> | undefined>;
+
+/** A container cannot be started for now, in the kubelet's words for it. */
+export class NotConfigured extends Error {}
+
+/** The environment that the pod's author asked for; throws NotConfigured while something named in it is missing. */
+export async function podEnvironment(
+  pod: Pod,
+  container: PodContainer,
+  podIP: string,
+  read: ReadData,
+): Promise<Record<string, string>> {
+  const context: Context = { pod, container, podIP, read };
+  const result = await wholeObjects(context);
+  for (const variable of container.env ?? []) {
+    const value = await variableOf(variable, context);
+    if (value !== undefined) result[variable.name] = expand(value, result);
+  }
+  return result;
+}
+
+async function wholeObjects({ container, read }: Context): Promise<Record<string, string>> {
+  const result: Record<string, string> = {};
+  for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
+    const ref = configMapRef ?? secretRef;
+    if (!ref) continue;
+    const data = await read(configMapRef ? 'ConfigMap' : 'Secret', ref.name);
+    if (!data && !ref.optional) throw new NotConfigured(`"${ref.name}" not found`);
+    for (const [key, value] of Object.entries(data ?? {})) result[`${prefix}${key}`] = value;
+  }
+  return result;
+}
+
+/** $(NAME) becomes the variable's value, $$(NAME) the words $(NAME); an unknown name stays as it is. */
+export function expand(text: string, variables: Readonly<Record<string, string>>): string {
+  return text.replace(/\$(\$)?\(([^()\s]+)\)/g, (whole, escaped: string | undefined, name: string) => {
+    return escaped ? whole.slice(1) : (variables[name] ?? whole);
+  });
+}
+
+interface Context {
+  readonly pod: Pod;
+  readonly container: PodContainer;
+  readonly podIP: string;
+  readonly read: ReadData;
+}
+
+async function variableOf(variable: PodVariable, context: Context): Promise<string | undefined> {
+  const from = variable.valueFrom;
+  if (!from) return variable.value ?? '';
+  if (from.fieldRef) return fieldOf(context, from.fieldRef.fieldPath);
+  if (from.resourceFieldRef) {
+    return resourceOf(context.container, from.resourceFieldRef.resource, from.resourceFieldRef.divisor);
+  }
+  if (from.secretKeyRef) return await keyOf(context, 'Secret', from.secretKeyRef);
+  if (from.configMapKeyRef) return await keyOf(context, 'ConfigMap', from.configMapKeyRef);
+  return undefined;
+}
+
+async function keyOf({ read }: Context, kind: 'ConfigMap' | 'Secret', ref: KeyRef): Promise<string | undefined> {
+  const data = await read(kind, ref.name);
+  const value = data?.[ref.key];
+  if (value !== undefined || ref.optional) return value;
+  throw new NotConfigured(data ? `couldn't find key ${ref.key} in ${kind} ${ref.name}` : `"${ref.name}" not found`);
+}
+
+function fieldOf({ pod, podIP }: Context, path: string): string {
+  const { metadata, spec } = pod;
+  const indexed = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
+  if (indexed?.[1] && indexed[2]) return metadata[indexed[1] as 'labels' | 'annotations']?.[indexed[2]] ?? '';
+  const fields: Readonly<Record<string, string | undefined>> = {
+    'metadata.name': metadata.name,
+    'metadata.namespace': metadata.namespace,
+    'metadata.uid': metadata.uid,
+    'spec.nodeName': spec.nodeName,
+    'spec.serviceAccountName': spec.serviceAccountName,
+    'status.podIP': podIP,
+    'status.podIPs': podIP,
+    'status.hostIP': '127.0.0.1',
+    'status.hostIPs': '127.0.0.1',
+  };
+  return fields[path] ?? '';
+}
+
+/** As the kubelet has it: in units of the divisor, rounded up; what is not limited is limited by the machine. */
+function resourceOf(container: PodContainer, resource: string, divisor = '1'): string {
+  const [kind = '', name = ''] = resource.split('.', 2);
+  const given = container.resources?.[kind as 'limits' | 'requests']?.[name];
+  const machine: Readonly<Record<string, number>> = { cpu: availableParallelism(), memory: totalmem() };
+  const amount = given === undefined ? (kind === 'limits' ? (machine[name] ?? 0) : 0) : parseQuantity(given);
+  const unit = parseQuantity(divisor === '0' ? '1' : divisor);
+  return String(Math.ceil(amount / unit));
+}
+
+const SUFFIXES: Readonly<Record<string, number>> = {
+  '': 1,
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+};
+
+/** A Kubernetes quantity as a number. The API server has accepted it, so it is well formed. */
+export function parseQuantity(text: string): number {
+  const [, digits = '0', suffix = ''] = /^([0-9.eE+-]+?)([numkMGT]i?)?$/.exec(text) ?? [];
+  return Number(digits) * (SUFFIXES[suffix] ?? 1);
+}

@@ -1,0 +1,87 @@
+import http from 'node:http';
+import https from 'node:https';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PodContainer, Probe } from './pod.ts';
+
+export interface ProbeOptions {
+  readonly signal: AbortSignal;
+  readonly changed: (healthy: boolean) => void;
+  /** Ask more often than the pod's author says until the answer is good: nobody likes to wait for a test. */
+  readonly eager: boolean;
+}
+
+const EAGER_SECONDS = 0.25;
+
+/**
+ * Asks a container for its health until aborted, and tells each time that the answer has changed: after
+ * `failureThreshold` bad answers in a row it is false, after `successThreshold` good ones true.
+ */
+export async function runProbe(
+  probe: Probe,
+  container: PodContainer,
+  host: string,
+  options: ProbeOptions,
+): Promise<void> {
+  const { signal, changed, eager } = options;
+  const { failureThreshold = 3, successThreshold = 1, periodSeconds = 10, initialDelaySeconds = 0 } = probe;
+  const pause = (seconds: number) => delay(seconds * 1000, undefined, { signal }).catch(() => undefined);
+  let healthy: boolean | undefined;
+  let streak = 0;
+  let last: boolean | undefined;
+  await pause(initialDelaySeconds);
+  while (!signal.aborted) {
+    const good = await ask(probe, container, host);
+    streak = good === last ? streak + 1 : 1;
+    last = good;
+    if (!signal.aborted && healthy !== good && streak >= (good ? successThreshold : failureThreshold)) {
+      healthy = good;
+      changed(good);
+    }
+    await pause(eager && !healthy ? Math.min(periodSeconds, EAGER_SECONDS) : periodSeconds);
+  }
+}
+
+async function ask(probe: Probe, container: PodContainer, host: string): Promise<boolean> {
+  const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
+  if (probe.httpGet) {
+    const { path = '/', port, scheme = 'HTTP' } = probe.httpGet;
+    const slash = path.startsWith('/') ? '' : '/';
+    return await httpGet(`${scheme.toLowerCase()}://${host}:${portOf(port, container)}${slash}${path}`, timeoutMs);
+  }
+  if (probe.tcpSocket) return await tcpConnect(host, portOf(probe.tcpSocket.port, container), timeoutMs);
+  return true; // other probes need what a process of this machine does not have
+}
+
+function portOf(port: number | string, container: PodContainer): number {
+  if (typeof port === 'number') return port;
+  return container.ports?.find(({ name }) => name === port)?.containerPort ?? Number(port);
+}
+
+/** As the kubelet: any status from 200 to 399 is good, and certificates are not looked at. */
+function httpGet(url: string, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const client = url.startsWith('https:') ? https : http;
+    const options = { agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(timeoutMs) };
+    client
+      .get(url, options, (answer) => {
+        answer.resume();
+        const status = answer.statusCode ?? 0;
+        resolve(status >= 200 && status < 400);
+      })
+      .on('error', () => resolve(false));
+  });
+}
+
+function tcpConnect(host: string, port: number, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: timeoutMs });
+    const answer = (good: boolean) => {
+      socket.destroy();
+      resolve(good);
+    };
+    socket.once('connect', () => answer(true));
+    socket.once('timeout', () => answer(false));
+    socket.once('error', () => answer(false));
+  });
+}
