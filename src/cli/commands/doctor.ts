@@ -1,17 +1,11 @@
 import { parseArgs } from 'node:util';
-import { type Environment, parseSettings } from '../../config/parse-settings.ts';
+import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { connect } from '../../kube/connection.ts';
+import type { Io } from '../io.ts';
 import { findInstallations, type Installation, readCluster } from './doctor-cluster.ts';
 import { type Diagnosis, type Difference, diagnose, type Reaction } from './doctor-findings.ts';
-
-/** Where a command speaks, and what it may know of its surroundings. */
-export interface DoctorIo {
-  readonly env: Environment;
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
-}
 
 const USAGE = `attune doctor [-n NAMESPACE] [-o json] [--kubeconfig FILE] [--context NAME]
 
@@ -26,7 +20,7 @@ interface Report {
   readonly diagnoses: readonly Diagnosis[];
 }
 
-export async function runDoctor(argv: readonly string[], io: DoctorIo): Promise<number> {
+export async function runDoctor(argv: readonly string[], io: Pick<Io, 'env' | 'stdout' | 'stderr'>): Promise<number> {
   const args = readArgs(argv);
   if (typeof args === 'string') {
     io.stderr(`${args}\n\n${USAGE}`);
