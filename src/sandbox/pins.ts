@@ -2,14 +2,20 @@
 
 export type ComponentName = 'etcd' | 'kubernetes' | 'kwok' | 'helm';
 
-export type BinaryName =
-  | 'etcd'
-  | 'kube-apiserver'
-  | 'kube-controller-manager'
-  | 'kube-scheduler'
-  | 'kubectl'
-  | 'kwok'
-  | 'helm';
+export const BINARY_NAMES = [
+  'etcd',
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kubectl',
+  'kwok',
+  'helm',
+] as const;
+export type BinaryName = (typeof BINARY_NAMES)[number];
+
+export function isBinaryName(name: string): name is BinaryName {
+  return (BINARY_NAMES as readonly string[]).includes(name);
+}
 
 /** Where a release is published. Tests put a server of their own in the place of each. */
 export interface ReleaseSites {

@@ -6,22 +6,12 @@ import { connect } from '../../kube/connection.ts';
 import { findBinaries } from '../../sandbox/binaries.ts';
 import { layout } from '../../sandbox/control-plane.ts';
 import { readAdminToken } from '../../sandbox/credentials.ts';
-import type { Environment } from '../../sandbox/folders.ts';
 import { inspectSandbox, inspectSandboxes, type SandboxReport } from '../../sandbox/inspect.ts';
-import type { BinaryName } from '../../sandbox/pins.ts';
+import { BINARY_NAMES, isBinaryName } from '../../sandbox/pins.ts';
 import { runPods } from '../../sandbox/pods.ts';
 import { lastLines, logFile, logNames, start } from '../../sandbox/recorded-process.ts';
 import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
-
-/** What the command needs of the world. */
-export interface SandboxIo {
-  readonly env: Environment;
-  /** Each is given whole lines, with their ends. */
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
-  /** Says when the user wants to stop: Ctrl-C or SIGTERM. */
-  readonly signal?: AbortSignal;
-}
+import type { Io } from '../io.ts';
 
 const HELP = `attune sandbox: a real control plane on this machine, without containers
 
@@ -31,7 +21,7 @@ const HELP = `attune sandbox: a real control plane on this machine, without cont
   attune sandbox env             a line for your shell: eval "$(attune sandbox env)"
   attune sandbox logs [PART]     the log of one part, or the last lines of all
   attune sandbox kubectl …       kubectl, speaking to the sandbox
-  attune sandbox binaries        get all programs now, so that later starts are quick
+  attune sandbox binaries [NAME…] get the programs now, so that later starts are quick
 
   --name NAME      which sandbox; several can run side by side (default: default)
   --nodes N        how many nodes (default: 1)
@@ -51,7 +41,7 @@ interface Request {
 }
 
 /** `attune sandbox …`; gives the exit code. */
-export async function runSandbox(argv: readonly string[], io: SandboxIo): Promise<number> {
+export async function runSandbox(argv: readonly string[], io: Io): Promise<number> {
   const request = parseRequest(argv);
   if (typeof request === 'string') {
     io.stderr(`attune sandbox: ${request}\n\n${HELP}`);
@@ -65,7 +55,7 @@ export async function runSandbox(argv: readonly string[], io: SandboxIo): Promis
   try {
     return await run(request, io);
   } catch (error) {
-    if (io.signal?.aborted) return 130;
+    if (io.signal.aborted) return 130;
     if (error instanceof AlreadyUp) {
       io.stdout(`${error.message}\n${usage(request.name)}`);
       return 0;
@@ -75,7 +65,7 @@ export async function runSandbox(argv: readonly string[], io: SandboxIo): Promis
   }
 }
 
-const COMMANDS: Readonly<Record<string, (request: Request, io: SandboxIo) => Promise<number>>> = {
+const COMMANDS: Readonly<Record<string, (request: Request, io: Io) => Promise<number>>> = {
   up,
   down,
   status,
@@ -121,13 +111,13 @@ function parseRequest(argv: readonly string[]): Request | string {
   }
 }
 
-async function up(request: Request, io: SandboxIo): Promise<number> {
+async function up(request: Request, io: Io): Promise<number> {
   const { name, nodes, apiOnly, keep, binaries: folder } = request;
   const before = inspectSandbox(io.env, name);
   if (before?.state === 'broken') io.stderr(`the sandbox ${name} is broken and is started anew\n${deaths(before)}`);
   const started = performance.now();
   const sandbox = await startSandbox(
-    { name, nodes, apiOnly, keep, env: io.env, binaries: { folder }, ...(io.signal ? { signal: io.signal } : {}) },
+    { name, nodes, apiOnly, keep, env: io.env, binaries: { folder }, signal: io.signal },
     (line) => io.stderr(`${line}\n`),
   );
   if (!apiOnly && process.platform === 'linux') startPodRunner(sandbox, io);
@@ -138,7 +128,7 @@ async function up(request: Request, io: SandboxIo): Promise<number> {
 }
 
 /** The runner of pods outlives this command, so it is a process like the other parts: this program once more. */
-function startPodRunner(sandbox: Sandbox, io: SandboxIo): void {
+function startPodRunner(sandbox: Sandbox, io: Io): void {
   const argv = [...thisProgram(), 'sandbox', 'pods', '--name', sandbox.name];
   start(sandbox.dir, { name: 'pods', argv, env: io.env }).release();
 }
@@ -147,13 +137,13 @@ function thisProgram(): readonly string[] {
   return [process.execPath, ...process.execArgv, process.argv[1] ?? ''];
 }
 
-async function pods(request: Request, io: SandboxIo): Promise<number> {
+async function pods(request: Request, io: Io): Promise<number> {
   const { dir, server = '' } = existing(request, io);
   const access = { server, authority: readFileSync(layout(dir).authority, 'utf8'), token: readAdminToken(dir) };
   const client = new KubeClient(await connect({ kubeconfig: layout(dir).kubeconfig, env: {} }));
   const say = (line: string) => io.stdout(`${line}\n`);
   const options = { client, access, dir, images: ['attune'], program: thisProgram(), env: io.env, say };
-  await runPods(options, io.signal ?? new AbortController().signal);
+  await runPods(options, io.signal);
   client.close();
   return 0;
 }
@@ -167,14 +157,14 @@ function usage(name: string): string {
   ].join('\n');
 }
 
-async function down(request: Request, io: SandboxIo): Promise<number> {
+async function down(request: Request, io: Io): Promise<number> {
   const existed = await stopSandbox(io.env, request.name, request.keep, (line) => io.stderr(`${line}\n`));
   const kept = inspectSandbox(io.env, request.name)?.state === 'kept' ? '; its data is kept' : '';
   io.stdout(existed ? `the sandbox ${request.name} is down${kept}\n` : `there is no sandbox ${request.name}\n`);
   return 0;
 }
 
-async function status(request: Request, io: SandboxIo): Promise<number> {
+async function status(request: Request, io: Io): Promise<number> {
   const reports = inspectSandboxes(io.env);
   for (const report of reports) {
     io.stdout(`${report.name}: ${report.state}${report.server ? ` at ${report.server}` : ''}\n`);
@@ -198,13 +188,13 @@ function deaths(report: SandboxReport): string {
     .join('');
 }
 
-async function env(request: Request, io: SandboxIo): Promise<number> {
+async function env(request: Request, io: Io): Promise<number> {
   const { kubeconfig } = existing(request, io);
   io.stdout(`export KUBECONFIG='${kubeconfig.replaceAll("'", "'\\''")}'\n`);
   return 0;
 }
 
-async function logs(request: Request, io: SandboxIo): Promise<number> {
+async function logs(request: Request, io: Io): Promise<number> {
   const { dir } = existing(request, io);
   const parts = logNames(dir);
   const [wanted] = request.operands;
@@ -217,7 +207,7 @@ async function logs(request: Request, io: SandboxIo): Promise<number> {
   return 0;
 }
 
-async function kubectl(request: Request, io: SandboxIo): Promise<number> {
+async function kubectl(request: Request, io: Io): Promise<number> {
   const { kubeconfig } = existing(request, io);
   const options = { env: io.env, folder: request.binaries, signal: io.signal };
   const paths = await findBinaries(['kubectl'], options, (line) => io.stderr(`${line}\n`));
@@ -231,23 +221,17 @@ async function kubectl(request: Request, io: SandboxIo): Promise<number> {
   });
 }
 
-async function binaries(request: Request, io: SandboxIo): Promise<number> {
-  const all: readonly BinaryName[] = [
-    'etcd',
-    'kube-apiserver',
-    'kube-controller-manager',
-    'kube-scheduler',
-    'kubectl',
-    'kwok',
-    'helm',
-  ];
+async function binaries(request: Request, io: Io): Promise<number> {
+  const unknown = request.operands.filter((name) => !isBinaryName(name));
+  if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; there are ${BINARY_NAMES.join(', ')}`);
+  const names = request.operands.length > 0 ? request.operands.filter(isBinaryName) : BINARY_NAMES;
   const options = { env: io.env, folder: request.binaries, signal: io.signal };
-  const paths = await findBinaries(all, options, (line) => io.stderr(`${line}\n`));
-  for (const name of all) io.stdout(`${name} ${paths[name]}\n`);
+  const paths = await findBinaries(names, options, (line) => io.stderr(`${line}\n`));
+  for (const name of names) io.stdout(`${name} ${paths[name]}\n`);
   return 0;
 }
 
-function existing(request: Request, io: SandboxIo): SandboxReport {
+function existing(request: Request, io: Io): SandboxReport {
   const report = inspectSandbox(io.env, request.name);
   if (!report) throw new Error(`there is no sandbox ${request.name}; start it with: attune sandbox up`);
   return report;
