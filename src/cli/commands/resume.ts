@@ -1,0 +1,118 @@
+import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { NAMESPACES } from '../../api/resources.ts';
+import { type Environment, parseSettings } from '../../config/parse-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import { FIELD_MANAGER } from '../../controller/act.ts';
+import { parseWorkload } from '../../domain/parse-workload.ts';
+import { patchOf } from '../../domain/patch.ts';
+import type { Workload } from '../../domain/workload.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { connect } from '../../kube/connection.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import type { Io } from '../io.ts';
+import { CLUSTER_FLAGS, readRequest } from '../request.ts';
+
+const USAGE = `attune resume [-n NAMESPACE] [--kubeconfig FILE] [--context NAME] [flags of the controller]
+
+Ends every pause that a reloader began, now, in all namespaces that the flags let it see, or in one. A Deployment that
+somebody else paused is left alone. Running it again is harmless. Ends with 0 when no such pause is left.
+`;
+
+const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
+// Somebody else writes to the Deployment at the same time; nobody does so for long.
+const MAX_CONFLICTS = 10;
+
+/** `attune resume`: for the time after us, when nobody would be left to end a pause. */
+export async function runResume(argv: readonly string[], io: Io): Promise<number> {
+  const request = readRequest(argv, CLUSTER_FLAGS);
+  const parsed = parseSettings(request.controller, io.env);
+  const problems = [...request.problems, ...(parsed.ok ? [] : parsed.problems)];
+  if (request.operands.length > 0) problems.push(`"${request.operands.join(' ')}" is not a flag`);
+  if (problems.length > 0 || !parsed.ok) {
+    io.stderr(`${problems.map((problem) => `attune resume: ${problem}\n`).join('')}\n${USAGE}`);
+    return 2;
+  }
+  if (request.help) {
+    io.stdout(USAGE);
+    return 0;
+  }
+  try {
+    const kubeconfig = request.own.get('kubeconfig');
+    const connection = await connect({ kubeconfig, context: request.own.get('context'), env: io.env as Environment });
+    const client = new KubeClient(connection);
+    const task = { client, settings: parsed.settings, io };
+    return await resumeAll(task, request.own.get('namespace')).finally(() => client.close());
+  } catch (error) {
+    io.stderr(`attune resume: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+}
+
+interface Task {
+  readonly client: KubeClient;
+  readonly settings: Settings;
+  readonly io: Io;
+}
+
+async function resumeAll(task: Task, only: string | undefined): Promise<number> {
+  const count = { resumed: 0, failed: 0, 'not ours': 0 };
+  for (const namespace of await namespacesOf(task, only)) {
+    for await (const page of task.client.list(DEPLOYMENTS, { namespace })) {
+      for (const object of page.items) count[await resumeOne(task, parse(task, object))] += 1;
+    }
+  }
+  task.io.stdout(count.resumed === 0 ? 'nothing was paused by a reloader\n' : `${count.resumed} resumed\n`);
+  return count.failed === 0 ? 0 : 1;
+}
+
+/** Undefined stands for all of them at once. */
+async function namespacesOf(
+  { client, settings }: Task,
+  only: string | undefined,
+): Promise<readonly (string | undefined)[]> {
+  const { scope } = settings;
+  if (only !== undefined) return [only];
+  if (scope.mode === 'namespaces') return scope.namespaces;
+  if (scope.selector === undefined && scope.ignore.length === 0) return [undefined];
+  const names: string[] = [];
+  for await (const page of client.list(NAMESPACES, { labelSelector: scope.selector }, { metadataOnly: true })) {
+    for (const { metadata } of page.items) if (!scope.ignore.includes(metadata.name)) names.push(metadata.name);
+  }
+  return names;
+}
+
+type Answer = 'resumed' | 'failed' | 'not ours';
+
+/** Only a reloader writes the mark, so it tells our pause from a user's. */
+async function resumeOne(task: Task, found: Workload): Promise<Answer> {
+  let workload = found;
+  for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
+    if (!workload.paused || workload.annotations[task.settings.keys.pausedAt] === undefined) return 'not ours';
+    const answer = await tryToResume(task, workload);
+    if (answer !== 'conflict') return answer;
+    workload = parse(task, await task.client.get(DEPLOYMENTS, workload.ref));
+  }
+  return 'failed';
+}
+
+async function tryToResume({ client, settings, io }: Task, workload: Workload): Promise<Answer | 'conflict'> {
+  const { namespace, name } = workload.ref;
+  const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys: settings.keys, resume: true });
+  try {
+    await client.patch(DEPLOYMENTS, workload.ref, body, { type, fieldManager: FIELD_MANAGER });
+    io.stdout(`Deployment ${namespace}/${name} resumed\n`);
+    return 'resumed';
+  } catch (error) {
+    if (!KubeError.is(error)) throw error;
+    if (error.status === 404) return 'not ours';
+    if (error.status === 409) return 'conflict';
+    io.stderr(`Deployment ${namespace}/${name} is still paused: ${error.message}\n`);
+    return 'failed';
+  }
+}
+
+function parse({ settings }: Task, object: KubeObject): Workload {
+  const { keys, compat } = settings;
+  return parseWorkload(DEPLOYMENTS, object, { keys, compat, digest: () => '' });
+}
