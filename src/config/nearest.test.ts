@@ -5,6 +5,7 @@ test.each([
   ['is-argo-rollouts', 'is-Argo-Rollouts'],
   ['lgo-level', 'log-level'],
   ['log_level', 'log-level'],
+  ['LOG-LEVEL', 'log-level'],
   ['namespace', 'namespaces'],
   ['something-else-entirely', undefined],
   ['x', undefined],

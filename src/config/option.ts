@@ -14,7 +14,7 @@ export const GROUPS = {
 export type Group = keyof typeof GROUPS;
 
 /** A value, or what would have been right: "must be …, not …". */
-export type Parsed<T> = { readonly value: T } | { readonly must: string; readonly not: string };
+type Parsed<T> = { readonly value: T } | { readonly must: string; readonly not: string };
 
 /** One setting. Everything that is said about it anywhere is said here. */
 export interface Option<T> {

@@ -5,7 +5,7 @@ import { selectorOf } from './label-selector.ts';
 import type { Values } from './options.ts';
 import { type Scope, scopeOf } from './scope.ts';
 
-export interface AlertSettings {
+interface AlertSettings {
   readonly enabled: boolean;
   readonly url: string;
   readonly sink: 'slack' | 'teams' | 'gchat' | 'raw';

@@ -105,7 +105,7 @@ export const METRICS = {
   attune_reverted_total: counter([], 'Times that another writer removed our mark.'),
   attune_settled_total: counter(
     ['how'],
-    'Changes brought to an end, by how: rolled, already-rolled, reverted-data or baseline.',
+    'Changes brought to an end, by how: rolled by us, or already-rolled by another writer.',
   ),
   attune_ledger_writes_total: counter(['result'], 'Writes of the checkpoint, by result: success or error.'),
   attune_source_objects: gauge(['kind'], 'ConfigMaps, Secrets and SecretProviderClasses known, by kind.'),

@@ -55,6 +55,7 @@ test('a full or closed one takes nothing', async () => {
   await clock.run(5);
   await drained;
   expect(outbox.add(4)).toBe(false);
+  expect(clock.timers).toBe(0);
 });
 
 test('draining waits for what can still be delivered', async () => {

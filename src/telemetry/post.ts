@@ -100,7 +100,7 @@ async function exchange(request: http.ClientRequest, body: string): Promise<Post
       // Nobody needs the rest, and it may have no end.
       if (size >= BODY_LIMIT) response.destroy();
     });
-    // The status is the answer: a body that is cut short changes nothing about it.
+    // Not `end`: the status is the answer, and a body that is cut short changes nothing about it.
     response.on('error', () => {});
     response.once('close', () => {
       const { statusCode: status = 0, headers } = response;
