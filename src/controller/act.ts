@@ -4,7 +4,7 @@ import type { SourceRef } from '../api/sources.ts';
 import { actionFor } from '../domain/effect.ts';
 import { type Applied, type Difference, encodeRecord, type SourceId } from '../domain/ledger.ts';
 import { variableName } from '../domain/marks.ts';
-import { patchOf } from '../domain/patch.ts';
+import { type Patch, patchOf } from '../domain/patch.ts';
 import { pauseStep } from '../domain/pause.ts';
 import { formatTime } from '../domain/rfc3339.ts';
 import { editTemplate, type TemplateEdit } from '../domain/template-edit.ts';
@@ -95,13 +95,28 @@ async function patch(deps: ActDeps, { kind, state, changes, edit }: Rollout): Pr
     }),
     keys: deps.policy.keys,
   });
-  const answer = await deps.client.patch<KubeObject>(kind, workload.ref, body, { type, fieldManager: FIELD_MANAGER });
+  const seq = state.seq + 1;
+  const answer = await send(deps, { kind, state }, { type, body });
   if (edit !== undefined) noteMarks(deps, state, changes, now);
   for (const { id, current } of changes) state.applied.set(id, current);
-  if (record === undefined) done(deps, state, true);
-  else state.seq += 1;
+  // The watch may have brought our own record before the answer came.
+  state.seq = Math.max(state.seq, seq);
+  if (record === undefined) deps.touch(state);
   deps.seen(deps.parse(kind, answer));
   return true;
+}
+
+async function send(
+  deps: ActDeps,
+  { kind, state }: Pick<Rollout, 'kind' | 'state'>,
+  { type, body }: Pick<Patch, 'type' | 'body'>,
+): Promise<KubeObject> {
+  state.writing = true;
+  try {
+    return await deps.client.patch(kind, state.workload.ref, body, { type, fieldManager: FIELD_MANAGER });
+  } finally {
+    state.writing = false;
+  }
 }
 
 function edited(deps: ActDeps, state: WorkloadState, changes: readonly Change[]): TemplateEdit | undefined {

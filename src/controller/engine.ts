@@ -1,23 +1,14 @@
-import { LAST_RELOADED_FROM, RECORD } from '../api/annotations.ts';
+import { RECORD } from '../api/annotations.ts';
 import type { SourceRef } from '../api/sources.ts';
-import {
-  ABSENT,
-  type Applied,
-  believe,
-  compare,
-  lifecycleOf,
-  parseRecord,
-  type SourceId,
-  UNKNOWN,
-} from '../domain/ledger.ts';
-import { carriesMark, parseLastReloadedFrom } from '../domain/marks.ts';
+import { type Applied, believe, compare, lifecycleOf, parseRecord, type SourceId, UNKNOWN } from '../domain/ledger.ts';
 import { dueAt, timingOf } from '../domain/plan.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { OtherWriters } from './other-writers.ts';
 import type { Turn } from './source-book.ts';
 import { Verdicts } from './verdicts.ts';
-import { newState, refOf, rememberTemplate, sourceId, type WorkloadState } from './workload-state.ts';
+import { newState, refOf, sourceId, type WorkloadState } from './workload-state.ts';
 
 /** How a workload's newest object reached us. `write`: in the answer to our own request. */
 type Origin = 'list' | 'watch' | 'write';
@@ -32,10 +23,12 @@ export class Engine {
   readonly states = new Map<WorkloadKey, WorkloadState>();
   readonly verdicts: Verdicts;
   readonly #deps: EngineDeps;
+  readonly #others: OtherWriters;
   #begun = false;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
+    this.#others = new OtherWriters(deps);
     this.verdicts = new Verdicts(deps, this.states);
   }
 
@@ -61,28 +54,17 @@ export class Engine {
   workloadSeen(workload: Workload, origin: Origin): void {
     const key = workloadKey(workload.ref);
     const known = this.states.get(key);
-    const state = known?.workload.uid === workload.uid ? known : undefined;
-    const version = Number(workload.resourceVersion);
-    if (!state) {
-      if (known) this.workloadGone(key);
-      const fresh = newState(workload, origin === 'list' ? undefined : version);
-      this.states.set(key, fresh);
-      this.verdicts.enter(fresh);
-      if (this.#begun) this.#meet(fresh, version);
+    if (known?.workload.uid === workload.uid) {
+      if (Number(known.workload.resourceVersion) < Number(workload.resourceVersion))
+        this.#renew(known, workload, origin);
       return;
     }
-    if (Number(state.workload.resourceVersion) > version) return;
-    const before = state.workload;
-    state.workload = workload;
-    // The parser hands the same intent and references back while only status moved.
-    if (before.intent === workload.intent && before.references === workload.references) return;
-    state.since = version;
-    this.verdicts.enter(state);
-    if (!this.#begun) return;
-    if (state.held) this.#release(key, state);
-    if (before.templateDigest !== workload.templateDigest) this.#templateMoved(state, version);
-    else if (origin !== 'write') this.#noticeRevert(state);
-    this.#meet(state, version);
+    if (known) this.workloadGone(key);
+    const version = Number(workload.resourceVersion);
+    const state = newState(workload, origin === 'list' ? undefined : version);
+    this.states.set(key, state);
+    this.#enter(state);
+    if (this.#begun) this.#meet(state, version);
   }
 
   workloadGone(key: WorkloadKey): void {
@@ -136,6 +118,29 @@ export class Engine {
     this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
   }
 
+  /** A newer version of a workload that we know. */
+  #renew(state: WorkloadState, workload: Workload, origin: Origin): void {
+    const before = state.workload;
+    const version = Number(workload.resourceVersion);
+    state.workload = workload;
+    for (const waiter of state.waiters.splice(0)) waiter();
+    // The parser hands the same intent and references back while only status moved.
+    if (before.intent === workload.intent && before.references === workload.references) return;
+    state.since = version;
+    this.#enter(state);
+    if (!this.#begun) return;
+    if (state.held) this.#release(workloadKey(workload.ref), state);
+    if (before.templateDigest !== workload.templateDigest) this.#others.templateMoved(state, version);
+    else if (origin !== 'write' && !state.writing) this.#others.noticeRevert(state);
+    this.#meet(state, version);
+  }
+
+  /** A workload takes its place; the owner of a template that it borrowed may have to be looked at again. */
+  #enter(state: WorkloadState): void {
+    const owner = this.verdicts.enter(state);
+    if (owner && this.#begun) this.#meet(owner, Number(state.workload.resourceVersion));
+  }
+
   /** Goes through all that concerns a workload, as of a moment of the server's time; undefined: as the past left it. */
   #meet(state: WorkloadState, version: number | undefined): void {
     const record = parseRecord(state.workload.annotations[RECORD], state.workload.uid, this.#deps.keyId);
@@ -174,9 +179,17 @@ export class Engine {
     }
     const { sources, lifecycle } = this.#deps;
     const current = sources.current(ref);
-    if (!state.applied.has(id)) this.settle(state, id, past());
-    if (this.#marked(state.workload, ref)) this.settle(state, id, current);
-    else this.#trustNewPods(state, ref, current);
+    if (!state.applied.has(id)) {
+      const then = past();
+      // Nobody has looked at it yet: what the pods began with will be known when it is read.
+      if (then === UNKNOWN && current === UNKNOWN) {
+        this.#deps.want(ref);
+        return;
+      }
+      this.settle(state, id, then);
+    }
+    if (this.#others.marked(state.workload, ref)) this.settle(state, id, current);
+    else if (this.#others.brought(state, ref, current)) this.settle(state, id, current);
     const difference = compare(state.applied.get(id) ?? UNKNOWN, current, lifecycleOf(ref.kind, lifecycle));
     if (difference === 'unread') this.#deps.want(ref);
     else if (difference === 'settle') this.settle(state, id, current);
@@ -211,7 +224,7 @@ export class Engine {
     const record = checkpoint.believable ? parseRecord(workload.annotations[RECORD], workload.uid, keyId) : undefined;
     state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
     return believe({
-      markIsCurrent: this.#marked(workload, ref),
+      markIsCurrent: this.#others.marked(workload, ref),
       current: sources.current(ref),
       record: record && { seq: record.seq, applied: record.sources[id] },
       checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
@@ -224,63 +237,6 @@ export class Engine {
     // Without one space of versions only the order of arrival is left.
     if (!sharedVersions()) return () => turn?.before ?? sources.current(ref);
     return () => sources.at(ref, version);
-  }
-
-  /** Whether the template already says that the pods run with the current data. */
-  #marked(workload: Workload, ref: SourceRef): boolean {
-    const { sources, strategy } = this.#deps;
-    const mark = sources.get(ref)?.fingerprint?.mark;
-    return mark !== undefined && !sources.isAmbiguous(ref) && carriesMark(workload, ref, mark, strategy) === 'equal';
-  }
-
-  /**
-   * Somebody else edited the template, so there will be new pods, and they start with what the sources held at that
-   * moment. Unless the template is one we saw before: then pods from before the change may still be running.
-   */
-  #templateMoved(state: WorkloadState, version: number): void {
-    const { workload } = state;
-    const isNew = !state.templates.includes(workload.templateDigest);
-    rememberTemplate(state, workload.templateDigest);
-    state.reapplied.clear();
-    state.undelivered.clear();
-    state.wrote.clear();
-    state.renewedAt = isNew && this.#deps.sharedVersions() && !this.#deps.policy.compat ? version : -1;
-    if (isNew) return;
-    // What was trusted to new pods is open again: they may be on their way out.
-    for (const [id, applied] of state.trusted) state.applied.set(id, applied);
-    state.trusted.clear();
-  }
-
-  #trustNewPods(state: WorkloadState, ref: SourceRef, current: Applied): void {
-    const id = sourceId(ref);
-    const applied = state.applied.get(id);
-    if (current === ABSENT || current === UNKNOWN || applied === ABSENT || applied === current) return;
-    if (applied === undefined || state.renewedAt < this.#deps.sources.since(ref)) return;
-    state.trusted.set(id, applied);
-    this.settle(state, id, current);
-    this.#deps.report.settledByOther(state, ref);
-  }
-
-  /** Our mark is gone though the template is the same: another writer undid the rollout. Once more, then never again. */
-  #noticeRevert(state: WorkloadState): void {
-    for (const [id, mark] of state.wrote) {
-      const ref = refOf(id, state.workload.ref.namespace);
-      if (!this.#isTaken(state, ref, mark) || this.#marked(state.workload, ref)) continue;
-      const current = this.#deps.sources.current(ref);
-      const again = state.reapplied.get(id) !== current;
-      state.wrote.delete(id);
-      state.applied.set(id, UNKNOWN);
-      if (again) state.reapplied.set(id, current);
-      else state.undelivered.add(id);
-      this.#deps.report.reverted(state, ref, again);
-    }
-  }
-
-  #isTaken({ workload, wroteAt }: WorkloadState, ref: SourceRef, mark: string): boolean {
-    if (this.#deps.strategy === 'env-vars') return carriesMark(workload, ref, mark, 'env-vars') !== 'equal';
-    // A later reload, whoever made it and whatever for, brought newer pods.
-    const text = workload.templateAnnotations[LAST_RELOADED_FROM];
-    return text === undefined || (parseLastReloadedFrom(text)?.observedAt ?? 0) < wroteAt;
   }
 
   /** What could not be written as it was may go now. */

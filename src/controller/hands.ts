@@ -11,6 +11,8 @@ import type { ReconcileDeps } from './reconcile.ts';
 import { ReplacementJournal } from './replacement-journal.ts';
 import type { WorkloadState } from './workload-state.ts';
 
+// A conflict tells of a version that the watch will bring; only if it does not, we ask.
+const WATCH_LAG_MS = 100;
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 
 /** What writes to workloads. */
@@ -54,9 +56,15 @@ export function createHands(
     parse: (kind, object) => door.workload(kind, object).workload,
     touch: (state) => checkpoint.touch(workloadKey(state.workload.ref)),
   });
-  const catchUp = async ({ workload: { ref } }: WorkloadState): Promise<void> => {
+  const catchUp = async (state: WorkloadState): Promise<void> => {
+    const { ref, resourceVersion } = state.workload;
+    await new Promise<void>((resolve) => {
+      const callOff = clock.after(WATCH_LAG_MS, resolve);
+      state.waiters.push(callOff, resolve);
+    });
     const kind = kindNamed(ref.kind);
-    if (kind) engine.workloadSeen(door.workload(kind, await client.get<KubeObject>(kind, ref)).workload, 'watch');
+    if (kind && state.workload.resourceVersion === resourceVersion)
+      engine.workloadSeen(door.workload(kind, await client.get<KubeObject>(kind, ref)).workload, 'watch');
   };
   const reconcileDeps: ReconcileDeps = {
     engine,

@@ -40,6 +40,8 @@ export interface ReportDeps {
   readonly post: (event: WorkloadEvent) => void;
   readonly alert: (alert: Alert) => void;
   readonly byNamespace: boolean;
+  /** A standby knows everything and says nothing. */
+  readonly mayTell: () => boolean;
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
@@ -63,6 +65,7 @@ export class Report extends SystemReport {
   /** A source's data moved: who will roll, who will not, and why. */
   sourceChanged(ref: SourceRef, turn: Turn, verdicts: readonly (readonly [WorkloadState, Verdict])[]): void {
     const { log, metrics } = this.#deps;
+    if (!this.#deps.mayTell()) return;
     for (const [{ workload }] of verdicts) {
       metrics.increment('reloader_workloads_scanned_total', { kind: workload.ref.kind });
     }
@@ -154,6 +157,7 @@ export class Report extends SystemReport {
 
   reverted(state: WorkloadState, ref: SourceRef, again: boolean): void {
     const { log, metrics, post } = this.#deps;
+    if (!this.#deps.mayTell()) return;
     metrics.increment('attune_reverted_total');
     const next = again
       ? 'applying it once more'
@@ -164,7 +168,7 @@ export class Report extends SystemReport {
   }
 
   #once(state: WorkloadState, message: string, reason: string): void {
-    if (state.told.has(message)) return;
+    if (state.told.has(message) || !this.#deps.mayTell()) return;
     state.told.add(message);
     this.#deps.log.error(`${nameOf(state)}: ${message}`);
     this.#deps.post(this.#event(state, 'Warning', reason, message, 'reloader'));

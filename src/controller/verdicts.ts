@@ -22,11 +22,12 @@ export class Verdicts {
     this.#states = states;
   }
 
-  /** A new or changed workload takes its place in the graph. */
-  enter(state: WorkloadState): void {
+  /** A new or changed workload takes its place in the graph. Gives back whose template it borrows, if it does. */
+  enter(state: WorkloadState): WorkloadState | undefined {
     const key = workloadKey(state.workload.ref);
-    this.#lend(state.workload);
+    const owner = this.#lend(state.workload);
     this.#deps.graph.set(key, state.workload.ref.namespace, this.#interest(state.workload));
+    return owner === undefined ? undefined : this.#states.get(owner);
   }
 
   leave(state: WorkloadState): void {
@@ -49,19 +50,20 @@ export class Verdicts {
     return own;
   }
 
-  #lend(workload: Workload): void {
-    if (workload.ref.kind !== 'Rollout' || this.#deps.policy.compat) return;
+  #lend(workload: Workload): WorkloadKey | undefined {
+    if (workload.ref.kind !== 'Rollout' || this.#deps.policy.compat) return undefined;
     const key = workloadKey(workload.ref);
     const target = workload.workloadRef;
     for (const [owner, borrowers] of this.#borrowers) {
       if (borrowers.delete(key)) this.#reenter(owner);
     }
-    if (target?.kind !== 'Deployment') return;
+    if (target?.kind !== 'Deployment') return undefined;
     const owner = workloadKey({ kind: 'Deployment', namespace: workload.ref.namespace, name: target.name });
     const borrowers = this.#borrowers.get(owner) ?? new Map<WorkloadKey, Workload>();
     borrowers.set(key, workload);
     this.#borrowers.set(owner, borrowers);
     this.#reenter(owner);
+    return owner;
   }
 
   #reenter(owner: WorkloadKey): void {

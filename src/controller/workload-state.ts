@@ -9,7 +9,7 @@ export interface WorkloadState {
   readonly born: number | undefined;
   /** Resource version of the event with which its template or annotations last moved; 0 while it stands as listed. */
   since: number;
-  /** Resource version of a template by another hand that never was before: all pods are newer than that. */
+  /** Resource version of its creation, or of a template by another hand that never was before: all pods are newer. */
   renewedAt: number;
   /** What was settled by such a renewal, with what was applied before. */
   readonly trusted: Map<SourceId, Applied>;
@@ -31,6 +31,10 @@ export interface WorkloadState {
   readonly undelivered: Set<SourceId>;
   /** Recent templates, newest last: going back to one of them proves nothing about the age of pods. */
   readonly templates: string[];
+  /** Our write is on its way: what is seen meanwhile says nothing about it. */
+  writing: boolean;
+  /** Who waits for the next version of the object. */
+  readonly waiters: (() => void)[];
   /** A write that cannot succeed before the object changes. */
   held: boolean;
   /** Problems already told, so that each is told once. */
@@ -44,7 +48,7 @@ export function newState(workload: Workload, born: number | undefined): Workload
     workload,
     born,
     since: born ?? 0,
-    renewedAt: -1,
+    renewedAt: born ?? -1,
     trusted: new Map(),
     applied: new Map(),
     seq: 0,
@@ -56,6 +60,8 @@ export function newState(workload: Workload, born: number | undefined): Workload
     reapplied: new Map(),
     undelivered: new Set(),
     templates: [workload.templateDigest],
+    writing: false,
+    waiters: [],
     held: false,
     told: new Set(),
   };

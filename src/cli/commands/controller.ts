@@ -65,13 +65,14 @@ export async function startController(
   const events = new EventSink({ client, clock });
   const alerts = createAlerts(settings.alerts, { log, clock, metrics });
   const webhook = settings.webhookUrl ? createWebhook(settings.webhookUrl, { log, clock }) : undefined;
-  const report = new Report({
+  const report: Report = new Report({
     log,
     metrics,
     clock,
     byNamespace: settings.metricsByNamespace,
     post: (event) => events.post(event),
     alert: (alert) => alerts.send(alert),
+    mayTell: () => leadership.mayWrite(),
     onOutcome: io.onOutcome,
   });
   const options = { ...settings, ownNamespace: settings.ownNamespace || connection.namespace || '' };
@@ -99,7 +100,7 @@ export async function startController(
       metrics,
       report,
       leadership,
-      notify: webhook && (() => webhook.send()),
+      notify: webhook && (() => leadership.mayWrite() && webhook.send()),
       onReady: () => {
         ready = true;
         log.info('Attune is ready');

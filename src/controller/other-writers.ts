@@ -1,0 +1,86 @@
+import { LAST_RELOADED_FROM } from '../api/annotations.ts';
+import { kindNamed } from '../api/kinds.ts';
+import type { SourceRef } from '../api/sources.ts';
+import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger.ts';
+import { carriesMark, parseLastReloadedFrom } from '../domain/marks.ts';
+import type { Workload } from '../domain/workload.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { refOf, rememberTemplate, sourceId, type WorkloadState } from './workload-state.ts';
+
+type Deps = Pick<EngineDeps, 'sources' | 'strategy' | 'sharedVersions' | 'policy' | 'report'>;
+
+/** We are not alone: others edit templates too, bring changes before we do, or take our marks away. */
+export class OtherWriters {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the template already says that the pods run with the current data. */
+  marked(workload: Workload, ref: SourceRef): boolean {
+    const { sources, strategy } = this.#deps;
+    const mark = sources.get(ref)?.fingerprint?.mark;
+    return mark !== undefined && !sources.isAmbiguous(ref) && carriesMark(workload, ref, mark, strategy) === 'equal';
+  }
+
+  /**
+   * Somebody else edited the template, so there will be new pods, and they start with what the sources held at that
+   * moment. Unless the template is one we saw before: then pods from before the change may still be running.
+   */
+  templateMoved(state: WorkloadState, version: number): void {
+    const { workload } = state;
+    const isNew = !state.templates.includes(workload.templateDigest);
+    rememberTemplate(state, workload.templateDigest);
+    const brings = kindNamed(workload.ref.kind)?.effect === 'patch';
+    state.renewedAt = isNew && brings && this.#deps.sharedVersions() && !this.#deps.policy.compat ? version : -1;
+    state.undelivered.clear();
+    if (isNew) {
+      state.reapplied.clear();
+      state.wrote.clear();
+      return;
+    }
+    // What was trusted to new pods is open again: they may be on their way out.
+    for (const [id, applied] of state.trusted) state.applied.set(id, applied);
+    state.trusted.clear();
+    this.noticeRevert(state);
+  }
+
+  /** Whether new pods of another hand's making run with this data already. */
+  brought(state: WorkloadState, ref: SourceRef, current: Applied): boolean {
+    const id = sourceId(ref);
+    const applied = state.applied.get(id);
+    if (current === ABSENT || current === UNKNOWN || applied === ABSENT || applied === current) return false;
+    if (applied === undefined || state.renewedAt < this.#deps.sources.since(ref)) return false;
+    // Its own creation is nobody else's rollout: the change only arrived late.
+    if (state.renewedAt === state.born) return true;
+    state.trusted.set(id, applied);
+    this.#deps.report.settledByOther(state, ref);
+    return true;
+  }
+
+  /** Our mark is gone though the template is the same: another writer undid the rollout. Once more, then never again. */
+  noticeRevert(state: WorkloadState): void {
+    for (const [id, mark] of state.wrote) {
+      const ref = refOf(id, state.workload.ref.namespace);
+      if (!this.#isTaken(state, ref, mark) || this.marked(state.workload, ref)) continue;
+      const current = this.#deps.sources.current(ref);
+      const again = state.reapplied.get(id) !== current;
+      state.wrote.delete(id);
+      state.applied.set(id, UNKNOWN);
+      if (again) state.reapplied.set(id, current);
+      else state.undelivered.add(id);
+      this.#deps.report.reverted(state, ref, again);
+    }
+  }
+
+  #isTaken({ workload, wroteAt }: WorkloadState, ref: SourceRef, mark: string): boolean {
+    if (this.#deps.strategy === 'env-vars') {
+      const carries = carriesMark(workload, ref, mark, 'env-vars');
+      return carries === 'missing' || carries === 'different';
+    }
+    // A later reload, whoever made it and whatever for, brought newer pods.
+    const text = workload.templateAnnotations[LAST_RELOADED_FROM];
+    return text === undefined || (parseLastReloadedFrom(text)?.observedAt ?? 0) < wroteAt;
+  }
+}
