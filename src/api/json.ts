@@ -17,18 +17,22 @@ export function objectAt(value: unknown, path: readonly string[]): JsonObject {
 }
 
 /**
- * One text per value: members sorted, those that are null left out, because to Kubernetes null means absent and
- * servers of different versions differ in whether they print it.
+ * A text that is the same for two values exactly if they mean the same to Kubernetes: the order of members does not
+ * count, and null is absent, as servers of different versions differ in whether they print it. For digests: made to be
+ * quick, not to be read back.
  */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const object = value as JsonObject;
+export function canonicalText(value: unknown): string {
+  if (typeof value === 'string') return `${value.length}'${value}`;
+  if (typeof value !== 'object' || value === null) return String(value);
   let text = '';
+  if (Array.isArray(value)) {
+    for (const element of value) text += `${canonicalText(element)},`;
+    return `[${text}]`;
+  }
+  const object = value as JsonObject;
   for (const member of Object.keys(object).sort()) {
     const content = object[member];
-    if (content === null || content === undefined) continue;
-    text += `${text === '' ? '' : ','}${JSON.stringify(member)}:${canonicalJson(content)}`;
+    if (content !== null && content !== undefined) text += `${member.length}'${member}${canonicalText(content)},`;
   }
   return `{${text}}`;
 }

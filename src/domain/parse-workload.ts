@@ -8,12 +8,13 @@ import {
   RECORD,
   ROLLOUT_STRATEGY,
 } from '../api/annotations.ts';
-import { canonicalJson, type JsonObject, listIn, objectAt, objectIn, textIn } from '../api/json.ts';
+import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
 import type { WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { parseIntent } from './intent.ts';
-import { isMarkName, isMarkVariable } from './marks.ts';
+import { isMarkName } from './marks.ts';
 import { referencesOf } from './references.ts';
+import { digestTemplate } from './template-digest.ts';
 import type { ContainerView, Workload } from './workload.ts';
 
 export interface ParseOptions {
@@ -43,8 +44,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     intent: parseIntent(kind.kind, annotations, templateAnnotations, options.keys),
     references: referencesOf(template, options.compat),
     containers: listIn(objectIn(template['spec'])['containers']).map(containerView),
-    templateDigest: options.digest(canonicalJson(withoutMarks(template))),
-    fullTemplateDigest: options.digest(canonicalJson(template)),
+    ...digestTemplate(template, options.digest),
     paused: spec['paused'] === true,
     suspended: spec['suspend'] === true,
     finished: kind.kind === 'Job' && isFinished(object),
@@ -55,7 +55,8 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function metadataKeys(keys: AnnotationKeys): readonly string[] {
+/** The keys of a workload's own annotations that a rule reads. */
+export function metadataKeys(keys: AnnotationKeys): readonly string[] {
   return [
     ...askingKeys(keys),
     ...Object.values(keys.exclude),
@@ -93,26 +94,6 @@ function containerView(container: unknown): ContainerView {
     return [{ name: named, value: textIn(variable['value']), index }];
   });
   return { name: textIn(name), hasEnv: Array.isArray(env), marks };
-}
-
-/**
- * The template as if no reloader had ever touched it. A list or map that a mark could have brought into being counts
- * as missing when nothing else is in it.
- */
-function withoutMarks(template: JsonObject): JsonObject {
-  const { metadata, spec } = template as Record<string, unknown>;
-  const containers = listIn(objectIn(spec)['containers']).map((container) => {
-    const env = listIn(objectIn(container)['env']).filter((entry) => !isMarkVariable(entry));
-    return { ...objectIn(container), env: env.length > 0 ? env : undefined };
-  });
-  const { [LAST_RELOADED_FROM]: _from, [NUDGE]: _nudge, ...foreign } = objectIn(objectIn(metadata)['annotations']);
-  const annotations = Object.keys(foreign).length > 0 ? foreign : undefined;
-  const rest = { ...objectIn(metadata), annotations };
-  return {
-    ...template,
-    metadata: canonicalJson(rest) === '{}' ? undefined : rest,
-    spec: { ...objectIn(spec), containers },
-  };
 }
 
 function isFinished(object: KubeObject): boolean {

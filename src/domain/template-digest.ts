@@ -1,0 +1,46 @@
+import { LAST_RELOADED_FROM, NUDGE } from '../api/annotations.ts';
+import { canonicalText, type JsonObject, listIn, objectIn } from '../api/json.ts';
+import { isMarkVariable } from './marks.ts';
+
+export interface TemplateDigests {
+  /** Without any reloader's marks. */
+  readonly templateDigest: string;
+  /** Marks included, wherever in a list they stand. */
+  readonly fullTemplateDigest: string;
+}
+
+/** Digests of a raw pod template. */
+export function digestTemplate(template: JsonObject, digest: (text: string) => string): TemplateDigests {
+  const { bare, marks } = separate(template);
+  const templateDigest = digest(canonicalText(bare));
+  const isMarked = marks.some((entry) => entry !== undefined);
+  return {
+    templateDigest,
+    fullTemplateDigest: isMarked ? digest(templateDigest + canonicalText(marks)) : templateDigest,
+  };
+}
+
+/**
+ * The template as if no reloader had ever touched it, and what reloaders left there. A list or map that a mark could have
+ * brought into being counts as missing when nothing else is in it.
+ */
+function separate(template: JsonObject): { readonly bare: JsonObject; readonly marks: readonly unknown[] } {
+  const metadata = objectIn(template['metadata']);
+  const spec = objectIn(template['spec']);
+  const { [LAST_RELOADED_FROM]: from, [NUDGE]: nudge, ...foreign } = objectIn(metadata['annotations']);
+  const marks: unknown[] = [from, nudge];
+  const containers = listIn(spec['containers']).map((entry) => {
+    const container = objectIn(entry);
+    const env = listIn(container['env']);
+    const own = env.filter((variable) => !isMarkVariable(variable));
+    marks.push(own.length < env.length ? env.filter(isMarkVariable) : undefined);
+    return { ...container, env: own.length > 0 ? own : undefined };
+  });
+  const annotations = Object.keys(foreign).length > 0 ? foreign : undefined;
+  const rest = { ...metadata, annotations };
+  const isEmpty = Object.values(rest).every((value) => value === undefined || value === null);
+  return {
+    bare: { ...template, metadata: isEmpty ? undefined : rest, spec: { ...spec, containers } },
+    marks,
+  };
+}
