@@ -1,5 +1,5 @@
 /** The few fields of Kubernetes objects that we read. Raw JSON from the API server fits them structurally. */
-export interface ObjectMeta {
+interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
   readonly uid: string;
@@ -30,7 +30,7 @@ export interface SecretProviderClassPodStatus extends KubeObject {
   };
 }
 
-export interface EnvVar {
+interface EnvVar {
   readonly name: string;
   readonly value?: string;
   readonly valueFrom?: {
@@ -39,7 +39,7 @@ export interface EnvVar {
   };
 }
 
-export interface Container {
+interface Container {
   readonly name: string;
   readonly env?: readonly EnvVar[] | null;
   readonly envFrom?:
@@ -48,7 +48,7 @@ export interface Container {
   readonly volumeMounts?: readonly { readonly name: string }[] | null;
 }
 
-export interface Volume {
+interface Volume {
   readonly name: string;
   readonly configMap?: { readonly name?: string };
   readonly secret?: { readonly secretName?: string };

@@ -33,7 +33,7 @@ export interface KindIntent {
   readonly excluded: readonly string[];
 }
 
-export interface Problem {
+interface Problem {
   readonly path: string;
   readonly message: string;
   /** Set where going on would do what nobody asked for: no reload until it is mended. */

@@ -178,6 +178,18 @@ test('a workload that asked for nothing has no interests, unless all are reloade
   ]);
 });
 
+test('what is excluded, forbidden or left to itself is no interest', () => {
+  const none = { literal: [], patterns: [] };
+  expect(interests(workloadOf({ metadata: { [auto]: 'true', [exclude.ConfigMap]: 'cm' }, pod }), policyOf())).toEqual(
+    none,
+  );
+  expect(interests(workloadOf({ metadata: { [auto]: 'false', [named.ConfigMap]: 'cm' }, pod }), policyOf())).toEqual(
+    none,
+  );
+  const left = workloadOf({ kind: 'Job', metadata: { [auto]: 'true', [ON_CHANGE]: 'ignore' }, pod });
+  expect(interests(left, policyOf())).toEqual(none);
+});
+
 /** Does what a cure says, as a user would. */
 function heed(
   cure: string,

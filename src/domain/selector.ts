@@ -1,5 +1,5 @@
 /** Kubernetes label selectors: `k`, `!k`, `k=v`, `k==v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k>1`, `k<1`. */
-export interface Requirement {
+interface Requirement {
   readonly key: string;
   readonly operator: 'exists' | '!' | 'in' | 'notin' | '>' | '<';
   readonly values: readonly string[];

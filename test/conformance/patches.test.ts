@@ -190,6 +190,14 @@ describe('beyond upstream', () => {
     expect(written({ pod }, [change(HASH_B)], { usedOrNamed: () => false })).toEqual(inContainer(variable(HASH_B)));
   });
 
+  test('a CronJob that asked for its template gets it where its pods come from', () => {
+    const template = { spec: { containers: [{ name: 'app', env: [variable(HASH_A)] }] } };
+    expect(written({ kind: 'CronJob' }, [change(HASH_A)])).toEqual({
+      spec: { jobTemplate: { spec: { template } } },
+      ...fence,
+    });
+  });
+
   test('record, pause and mark ride in one write', () => {
     const workload = workloadOf({});
     const edit = editTemplate(workload, [change(HASH_A)], options());
