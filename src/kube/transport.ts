@@ -219,20 +219,24 @@ function describe(call: Call): { verb: Verb; path: string } {
   return { verb: call.verb, path: call.path };
 }
 
-async function collect(call: Call, response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+/** The whole body. By events: iterating over a stream costs as much as the rest of a small exchange. */
+function collect(call: Call, response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MAX_ANSWER_BYTES) throw failure(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`);
       chunks.push(chunk);
-    }
-  } catch (error) {
-    throw bodyFailure(call, error);
-  }
-  const [first] = chunks;
-  return first && chunks.length === 1 ? first.toString('utf8') : Buffer.concat(chunks, bytes).toString('utf8');
+      if (bytes <= MAX_ANSWER_BYTES) return;
+      chunks.length = 0;
+      response.destroy(failure(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`));
+    });
+    response.once('error', (error) => reject(bodyFailure(call, error)));
+    response.once('end', () => {
+      const [first] = chunks;
+      resolve(first && chunks.length === 1 ? first.toString('utf8') : Buffer.concat(chunks, bytes).toString('utf8'));
+    });
+  });
 }
 
 function parse<T>(call: Call, text: string): T {
