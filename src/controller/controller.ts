@@ -40,7 +40,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   const hands = createHands(deps, core, installation, signal);
   const { engine, checkpoint, reader, watches } = core;
   const reading = reader.run();
-  await follow({ ...core, options, metrics: deps.metrics, pauses: hands.pauses }, deps.notify === undefined);
+  await follow({ ...core, options, report: deps.report, pauses: hands.pauses }, deps.notify === undefined);
   if (deps.notify === undefined) {
     await checkpoint.load();
     for (const ref of engine.unread()) reader.want(ref);

@@ -7,7 +7,7 @@ import type { ControllerDeps } from './controller.ts';
 import { Engine } from './engine.ts';
 import { Graph } from './graph.ts';
 import type { Installation } from './installation-key.ts';
-import { createDoor } from './observe.ts';
+import { createDoor, type Door } from './observe.ts';
 import type { ControllerOptions } from './options.ts';
 import { SourceBook, type Turn } from './source-book.ts';
 import { SourceReader } from './source-reader.ts';
@@ -27,6 +27,7 @@ export function createCore(
   const door = createDoor({ ...options, digest });
   const watches = new Watches({ client, clock, signal, report });
   const namespaces = new Set<string>();
+  const inScope = scopeCheck(options, namespaces);
   const checkpoint: Checkpoint = new Checkpoint({
     client,
     clock,
@@ -51,7 +52,7 @@ export function createCore(
     checkpoint,
     report,
     sharedVersions: () => sharedVersions,
-    inScope: scopeCheck(options, namespaces),
+    inScope,
     want: (ref) => reader.want(ref),
   });
   let begun = false;
@@ -65,7 +66,39 @@ export function createCore(
     if (turn.before !== turn.after) void watches.refresh();
     engine.sourceTurned(ref, turn, version);
   };
-  const reader: SourceReader = new SourceReader({
+  const reader: SourceReader = createReader(deps, { door, sources, turned });
+  const begin = (): void => {
+    begun = true;
+    deps.metrics.beforeRender(() => fillGauges(deps, engine, sources));
+  };
+  const namespaceEntered = (name: string): void => engine.reconsider(name);
+  return {
+    sources,
+    queue,
+    door,
+    watches,
+    namespaces,
+    inScope,
+    checkpoint,
+    engine,
+    reader,
+    turned,
+    begin,
+    namespaceEntered,
+  };
+}
+
+export type Core = ReturnType<typeof createCore>;
+
+function createReader(
+  { client, clock, report }: ControllerDeps,
+  {
+    door,
+    sources,
+    turned,
+  }: { door: Door; sources: SourceBook; turned: (ref: SourceRef, turn: Turn, version: number) => void },
+): SourceReader {
+  return new SourceReader({
     client,
     clock,
     read(ref, object) {
@@ -75,14 +108,20 @@ export function createCore(
     },
     unreadable: (ref, error) => report.unreadable(ref, error),
   });
-  const begin = (): void => {
-    begun = true;
-  };
-  const namespaceEntered = (name: string): void => engine.reconsider(name);
-  return { sources, queue, door, watches, namespaces, checkpoint, engine, reader, turned, begin, namespaceEntered };
 }
 
-export type Core = ReturnType<typeof createCore>;
+function fillGauges({ metrics }: ControllerDeps, { states }: Engine, sources: SourceBook): void {
+  let waiting = 0;
+  let undelivered = 0;
+  for (const state of states.values()) {
+    if (state.waiting.size > 0) waiting += 1;
+    undelivered += state.undelivered.size;
+  }
+  metrics.set('attune_pending_workloads', {}, waiting);
+  metrics.set('reloader_workqueue_depth', {}, waiting);
+  metrics.set('attune_undelivered_changes', {}, undelivered);
+  for (const [kind, count] of sources.counts()) metrics.set('attune_source_objects', { kind }, count);
+}
 
 function scopeCheck({ scope }: ControllerOptions, namespaces: ReadonlySet<string>): (name: string) => boolean {
   if (scope.mode === 'namespaces' || scope.selector === undefined) return () => true;

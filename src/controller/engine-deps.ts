@@ -47,5 +47,6 @@ export interface EngineDeps {
     settledByOther(state: WorkloadState, ref: SourceRef): void;
     reverted(state: WorkloadState, ref: SourceRef, again: boolean): void;
     problems(state: WorkloadState): void;
+    queued(): void;
   };
 }

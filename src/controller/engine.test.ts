@@ -80,6 +80,7 @@ function setUp(options: Partial<EngineDeps> & { entry?: CheckpointEntry; create?
       settledByOther: () => void told.push('settled by other'),
       reverted: (_state, _ref, again) => void told.push(again ? 'reverted' : 'undelivered'),
       problems: () => {},
+      queued: () => {},
     },
     ...options,
   });

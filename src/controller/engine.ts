@@ -104,6 +104,8 @@ export class Engine {
 
   schedule(key: WorkloadKey, state: WorkloadState): void {
     const at = dueAt(state.firstChangeAt, state.lastChangeAt, timingOf(state.workload.intent, this.#deps.timing));
+    state.dueAt = at;
+    this.#deps.report.queued();
     // A timer of zero still costs a millisecond.
     if (at <= this.#deps.clock.now()) this.#deps.queue.add(key);
     else this.#deps.queue.schedule(key, at);

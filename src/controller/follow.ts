@@ -13,12 +13,12 @@ import type { Source } from '../domain/source.ts';
 import { workloadKey } from '../domain/workload.ts';
 import type { Scope } from '../kube/client.ts';
 import type { ReflectEvent } from '../kube/reflect.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { Classes, type ClassStatus } from './classes.ts';
 import type { Engine } from './engine.ts';
 import type { Door, SeenWorkload } from './observe.ts';
 import type { ControllerOptions } from './options.ts';
 import type { Pauses } from './pauses.ts';
+import type { Report } from './report.ts';
 import type { SourceBook, Turn } from './source-book.ts';
 import type { Watches } from './watches.ts';
 
@@ -29,15 +29,14 @@ export interface FollowDeps {
   readonly sources: SourceBook;
   readonly engine: Engine;
   readonly pauses: Pauses;
-  readonly metrics: Pick<Metrics, 'increment'>;
+  readonly report: Pick<Report, 'received'>;
+  readonly inScope: (namespace: string) => boolean;
   readonly namespaces: Set<string>;
   /** A source's data may have moved. */
   readonly turned: (ref: SourceRef, turn: Turn, version: number) => void;
   readonly namespaceEntered: (namespace: string) => void;
 }
 
-/** Upstream's words. */
-const EVENT_TYPE = { add: 'add', change: 'update', remove: 'delete' } as const;
 const HELM_SECRETS = 'type!=helm.sh/release.v1';
 
 /** Follows everything that concerns us and hands it to the book of sources and the engine. */
@@ -84,17 +83,15 @@ function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): r
 }
 
 function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Scope[], light: boolean): void {
-  const { door, sources, metrics, turned, options } = deps;
+  const { door, sources, report, turned, options, inScope } = deps;
   const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
   const labelSelector = options.resourceLabelSelector;
   let synced = 0;
   const tell = (event: ReflectEvent<Source>): void => {
     if (event.type === 'synced') synced += 1;
     if (event.type !== 'add' && event.type !== 'change' && event.type !== 'remove') return;
-    metrics.increment('reloader_events_received_total', {
-      event_type: EVENT_TYPE[event.type],
-      resource_type: resource.plural,
-    });
+    const { ref } = event.type === 'remove' ? event.previous : event.value;
+    report.received(event.type, resource, inScope(ref.namespace));
     if (event.type === 'remove') {
       const version = event.resourceVersion === undefined ? undefined : Number(event.resourceVersion);
       turned(event.previous.ref, sources.remove(event.previous.ref, version), version ?? 0);
@@ -150,7 +147,7 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
 
 /** A class is a source whose data is told by the statuses of pods, and whose annotations stand on the class itself. */
 async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promise<void> {
-  const { door, sources, watches, turned, options, metrics } = deps;
+  const { door, sources, watches, turned, options, report, inScope } = deps;
   const classes = new Classes();
   const flags = new Map<string, Source>();
   const labelSelector = options.resourceLabelSelector;
@@ -168,10 +165,7 @@ async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promis
   const tellStatus = (event: ReflectEvent<ClassStatus>): void => {
     if (event.type !== 'add' && event.type !== 'change') return;
     const { value: status, previous } = event;
-    metrics.increment('reloader_events_received_total', {
-      event_type: EVENT_TYPE[event.type],
-      resource_type: SECRET_PROVIDER_CLASS_POD_STATUSES.plural,
-    });
+    report.received(event.type, SECRET_PROVIDER_CLASS_POD_STATUSES, inScope(status.namespace));
     const ref: SourceRef = { kind: 'SecretProviderClass', namespace: status.namespace, name: status.className };
     const isNew = sources.get(ref) === undefined;
     const moved = previous

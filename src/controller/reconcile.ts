@@ -25,6 +25,7 @@ export interface ReconcileDeps {
   /** Brings the newest object in, when the watch lags behind what a conflict told us. */
   readonly catchUp: (state: WorkloadState) => Promise<void>;
   readonly report: {
+    taken(state: WorkloadState): void;
     failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: 'soon' | 'when it changes'): void;
     reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void;
     unchanged(state: WorkloadState, changes: readonly Change[]): void;
@@ -40,6 +41,7 @@ const MAX_CONFLICTS = 10;
 export async function reconcile(deps: ReconcileDeps, key: WorkloadKey): Promise<void> {
   const state = deps.engine.states.get(key);
   if (!state || !deps.mayWrite()) return;
+  deps.report.taken(state);
   await deps.fresh(state);
   const pass: Pass = { key, state, startedAt: deps.clock.now(), conflicts: 0 };
   while (deps.engine.states.get(key) === state && deps.mayWrite()) {

@@ -85,6 +85,12 @@ export class Report extends SystemReport {
     }
   }
 
+  /** Its turn has come. */
+  taken({ dueAt }: WorkloadState): void {
+    const { metrics, clock } = this.#deps;
+    metrics.observe('reloader_workqueue_latency_seconds', {}, Math.max(0, clock.now() - dueAt) / 1000);
+  }
+
   reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void {
     const { log, metrics, clock, post, alert, onOutcome } = this.#deps;
     const { ref } = state.workload;

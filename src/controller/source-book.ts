@@ -81,6 +81,18 @@ export class SourceBook {
     for (const { source } of this.#pages.get(`${kind}/${namespace}`)?.values() ?? []) if (source) yield source;
   }
 
+  /** How many there are of each kind. */
+  counts(): Map<SourceKind, number> {
+    const counts = new Map<SourceKind, number>();
+    for (const [at, pages] of this.#pages) {
+      const kind = at.slice(0, at.indexOf('/')) as SourceKind;
+      let living = counts.get(kind) ?? 0;
+      for (const { source } of pages.values()) if (source) living += 1;
+      counts.set(kind, living);
+    }
+    return counts;
+  }
+
   /** `born`: it did not exist before, as far as we were looking. */
   put(source: Source, born: boolean): Turn {
     const before = this.current(source.ref);

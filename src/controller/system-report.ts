@@ -15,6 +15,9 @@ const CHECKPOINT = {
   found: 'ledger found: what changed in the meantime is caught up',
 } as const;
 
+/** Upstream's words. */
+const EVENT_TYPE = { add: 'add', change: 'update', remove: 'delete' } as const;
+
 /** What there is to say about the program itself: what it may not see, what it cannot keep, who leads. */
 export class SystemReport {
   readonly #log: Log;
@@ -30,6 +33,18 @@ export class SystemReport {
     if (turn.before === turn.after && turn.after !== UNKNOWN) {
       this.#metrics.increment('reloader_skipped_total', { reason: 'no_data_change' });
     }
+  }
+
+  queued(): void {
+    this.#metrics.increment('reloader_workqueue_adds_total');
+  }
+
+  /** A watch event, before and after the filters. */
+  received(type: 'add' | 'change' | 'remove', { plural }: Resource, inScope: boolean): void {
+    const labels = { event_type: EVENT_TYPE[type], resource_type: plural };
+    this.#metrics.increment('reloader_events_received_total', labels);
+    this.#metrics.increment('reloader_events_processed_total', { ...labels, result: inScope ? 'success' : 'dropped' });
+    if (!inScope) this.#metrics.increment('reloader_skipped_total', { reason: 'ignored_or_not_selected' });
   }
 
   checkpoint(what: keyof typeof CHECKPOINT): void {

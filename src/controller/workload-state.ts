@@ -21,6 +21,8 @@ export interface WorkloadState {
   readonly waiting: Map<SourceId, Applied>;
   firstChangeAt: number;
   lastChangeAt: number;
+  /** When it is to be looked at next. */
+  dueAt: number;
   /** The marks of our last write, so that we notice when another writer takes them away. */
   readonly wrote: Map<SourceId, string>;
   /** Second of our last write. */
@@ -55,6 +57,7 @@ export function newState(workload: Workload, born: number | undefined): Workload
     waiting: new Map(),
     firstChangeAt: 0,
     lastChangeAt: 0,
+    dueAt: 0,
     wrote: new Map(),
     wroteAt: 0,
     reapplied: new Map(),

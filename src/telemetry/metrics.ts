@@ -17,6 +17,8 @@ export interface Metrics {
   increment<N extends CounterName>(name: N, ...rest: Increment<N>): void;
   set<N extends GaugeName>(name: N, labels: LabelsOf<N>, value: number): void;
   observe<N extends HistogramName>(name: N, labels: LabelsOf<N>, seconds: number): void;
+  /** Calls `fill` before each rendering: for what is cheaper to look up than to keep. */
+  beforeRender(fill: () => void): void;
   /** The text format of Prometheus, version 0.0.4. */
   render(): string;
 }
@@ -35,6 +37,7 @@ interface Series {
 export function createMetrics(options: { readonly byNamespace: boolean }): Metrics {
   const probe = createProcessProbe();
   const families = new Map<MetricName, Map<string, Series>>();
+  const fills: (() => void)[] = [];
   for (const name of Object.keys(METRICS) as MetricName[]) {
     if (name === 'reloader_reload_executed_total_by_namespace' && !options.byNamespace) continue;
     families.set(name, new Map());
@@ -61,7 +64,11 @@ export function createMetrics(options: { readonly byNamespace: boolean }): Metri
       series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
       series.value += seconds;
     },
+    beforeRender(fill) {
+      fills.push(fill);
+    },
     render() {
+      for (const fill of fills) fill();
       const { cpuSeconds, ...gauges } = probe();
       const cpu = seriesOf(families, 'process_cpu_seconds_total', {});
       if (cpu) cpu.value = cpuSeconds;

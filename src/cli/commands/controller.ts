@@ -63,6 +63,7 @@ export async function startController(
   const client = new KubeClient(connection, { maxSockets: MAX_SOCKETS, observe: restMetrics(metrics) });
   const clock = systemClock;
   const events = new EventSink({ client, clock });
+  countEvents(metrics, events);
   const alerts = createAlerts(settings.alerts, { log, clock, metrics });
   const webhook = settings.webhookUrl ? createWebhook(settings.webhookUrl, { log, clock }) : undefined;
   const report: Report = new Report({
@@ -132,4 +133,16 @@ function restMetrics(metrics: Metrics) {
       call.ms / 1000,
     );
   };
+}
+
+/** The sink keeps its own score; what came since the last look is added. */
+function countEvents(metrics: Metrics, events: EventSink): void {
+  const known = { sent: 0, failed: 0, dropped: 0 };
+  const words = { sent: 'success', failed: 'error', dropped: 'dropped' } as const;
+  metrics.beforeRender(() => {
+    for (const what of ['sent', 'failed', 'dropped'] as const) {
+      metrics.increment('attune_event_posts_total', { result: words[what] }, events.counts[what] - known[what]);
+      known[what] = events.counts[what];
+    }
+  });
 }
