@@ -98,10 +98,11 @@ function isCommand(name) {
     .some((folder) => folder !== '' && existsSync(join(folder, name)));
 }
 
-/** The caller's environment, with the programs of the npm packages before all others. */
+/** The caller's environment, with the programs of the npm packages before all others, and his proxy respected. */
 function environment() {
   const { env } = process;
-  return { ...env, PATH: `${join(root, 'node_modules', '.bin')}${delimiter}${env.PATH ?? ''}` };
+  const path = `${join(root, 'node_modules', '.bin')}${delimiter}${env.PATH ?? ''}`;
+  return { ...env, PATH: path, NODE_USE_ENV_PROXY: '1' };
 }
 
 function run(command, args, cure) {
