@@ -19,13 +19,6 @@ export interface Request {
   readonly problems: readonly string[];
 }
 
-/** Every command that speaks to a cluster has these. */
-export const CLUSTER_FLAGS: readonly OwnFlag[] = [
-  { name: 'namespace', short: 'n' },
-  { name: 'kubeconfig' },
-  { name: 'context' },
-];
-
 // Means nothing to a command that only looks, and would ask for variables that only a pod has.
 const WITHOUT_MEANING = new Set(['enable-ha']);
 

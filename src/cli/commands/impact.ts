@@ -1,6 +1,127 @@
+import { WORKLOAD_KINDS } from '../../api/kinds.ts';
+import type { SourceKind, SourceRef } from '../../api/sources.ts';
+import { nearest } from '../../config/nearest.ts';
+import type { WorkloadRef } from '../../domain/workload.ts';
+import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
+import type { SourceFacts } from '../cluster-view.ts';
+import { type Explanation, explain } from '../explanation.ts';
+import type { Page } from '../help.ts';
 import type { Io } from '../io.ts';
+import { beginJudging, type Judging } from '../judging.ts';
+import { SOURCE_RESOURCES, sourceTarget, type Target } from '../kind-words.ts';
+import type { Request } from '../request.ts';
+import { blindTo, blindToSource } from '../sight.ts';
+import { painter, table } from '../table.ts';
 
-export async function runImpact(_argv: readonly string[], io: Io): Promise<number> {
-  io.stderr('attune impact: this checkout does not have it yet\n');
-  return 1;
+const USAGE = `attune impact KIND/NAME [-o json] [flags of the controller]
+
+Tells which workloads would roll if a ConfigMap, Secret or SecretProviderClass changed, and why; and which use or name it
+and would not, and why not. Reads only. Judges by the flags given, else by those of the Attune in the cluster.
+
+  attune impact configmap/app -n shop
+  attune impact secret/db-password -n shop -o json
+
+  -o, --output json           for programs
+${CLUSTER_USAGE}`;
+
+interface Wanted extends Target<SourceKind> {
+  readonly json: boolean;
 }
+
+interface ImpactReport {
+  readonly source: SourceRef;
+  readonly presence: SourceFacts['presence'];
+  readonly judgedBy: string;
+  readonly notes: readonly string[];
+  /** Those that use or name it. */
+  readonly workloads: readonly Effect[];
+}
+
+type Effect = Pick<Explanation, 'rolls' | 'action' | 'because' | 'rule' | 'cure'> & { readonly workload: WorkloadRef };
+
+/** `attune impact`: which workloads would roll if a source changed. */
+export const runImpact = (argv: readonly string[], io: Io): Promise<number> =>
+  runClusterCommand(
+    { name: 'impact', usage: USAGE, flags: [{ name: 'output', short: 'o' }], read: readWanted, run: impactOf },
+    argv,
+    io,
+  );
+
+function readWanted({ operands, own }: Request): Wanted | string {
+  const target = sourceTarget(operands);
+  const output = own.get('output');
+  if (output !== undefined && output !== 'json') return `-o knows json, not ${output}`;
+  return typeof target === 'string' ? target : { ...target, json: output === 'json' };
+}
+
+async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise<number> {
+  const { io, page, namespace } = cluster;
+  const judging = await beginJudging(cluster);
+  const ref: SourceRef = { kind, namespace, name };
+  for (const row of WORKLOAD_KINDS) {
+    for (const object of await judging.view.list(row)) judging.view.enter(row, object);
+  }
+  const report = reportOn(ref, judging);
+  if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(ref, judging));
+  io.stdout(json ? `${JSON.stringify(report, null, 2)}\n` : text(report, page));
+  return 0;
+}
+
+function reportOn(ref: SourceRef, judging: Judging): ImpactReport {
+  const { view, settings, labels } = judging;
+  const facts = view.facts(ref);
+  const workloads = [...view.graph.dependents(ref)].flatMap((key) => {
+    const state = view.states.get(key);
+    if (!state) return [];
+    const { workload } = state;
+    const blindness = blindTo(workload.ref, labels, settings) ?? blindToSource(ref, facts.labels, settings);
+    const { rolls, action, because, rule, cure } = explain(workload, ref, blindness, judging);
+    return [{ workload: workload.ref, rolls, action, because, rule, cure }];
+  });
+  workloads.sort((a, b) => Number(b.rolls) - Number(a.rolls) || a.workload.name.localeCompare(b.workload.name));
+  return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: view.unread, workloads };
+}
+
+/** Nobody has heard of it, so the name is probably a slip. */
+function unknown({ kind, namespace, name }: SourceRef, { view }: Judging): string {
+  const names = [...view.sources.inNamespace(kind, namespace)].map(({ ref }) => ref.name);
+  const guess = nearest(name, names);
+  const { plural } = SOURCE_RESOURCES[kind];
+  const there = names.length === 0 ? `the namespace has no ${plural}` : `the ${plural} there: ${names.join(', ')}`;
+  return `there is no ${kind} ${namespace}/${name}, and no workload names it${guess ? `; did you mean ${guess}?` : ''}\n${there}`;
+}
+
+function text({ source, presence, judgedBy, notes, workloads }: ImpactReport, page: Page): string {
+  const paint = painter(page);
+  const rolling = workloads.filter(({ rolls }) => rolls).length;
+  const title = paint('bold', `${source.kind} ${source.namespace}/${source.name}`);
+  const rows = workloads.flatMap(({ workload, rolls, action, because, rule, cure }) => [
+    [
+      rolls ? paint('green', '✓') : paint('red', '✗'),
+      `${workload.kind} ${workload.name}`,
+      `${rolls ? WORDS[action ?? 'patch'] : 'stays'} (${because})`,
+      rule,
+    ],
+    ...(cure === undefined ? [] : [['', '', '', paint('cyan', `to roll: ${cure}`)]]),
+  ]);
+  return [
+    `${title}: a change reaches ${rolling} of the ${workloads.length} workloads that use or name it\n`,
+    table(
+      [['judged by', judgedBy], ...notes.map((note) => ['note', paint('dim', note)])].concat(
+        presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : [],
+      ),
+      page,
+      2,
+    ),
+    rows.length > 0 ? '\n' : '',
+    table(rows, page),
+  ].join('');
+}
+
+const WORDS = {
+  patch: 'rolls',
+  restart: 'restarts',
+  run: 'runs a Job',
+  replace: 'is replaced',
+  none: 'stays',
+} as const;

@@ -1,59 +1,39 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { NAMESPACES } from '../../api/resources.ts';
-import { type Environment, parseSettings } from '../../config/parse-settings.ts';
-import type { Settings } from '../../config/settings.ts';
 import { FIELD_MANAGER } from '../../controller/act.ts';
 import { parseWorkload } from '../../domain/parse-workload.ts';
 import { patchOf } from '../../domain/patch.ts';
 import type { Workload } from '../../domain/workload.ts';
-import { KubeClient } from '../../kube/client.ts';
-import { connect } from '../../kube/connection.ts';
 import { KubeError } from '../../kube/kube-error.ts';
+import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
 import type { Io } from '../io.ts';
-import { CLUSTER_FLAGS, readRequest } from '../request.ts';
 
-const USAGE = `attune resume [-n NAMESPACE] [--kubeconfig FILE] [--context NAME] [flags of the controller]
+const USAGE = `attune resume [-n NAMESPACE] [flags of the controller]
 
-Ends every pause that a reloader began, now, in all namespaces that the flags let it see, or in one. A Deployment that
-somebody else paused is left alone. Running it again is harmless. Ends with 0 when no such pause is left.
-`;
+Ends every pause that a reloader began, now: in one namespace, or in all that the controller's flags let it see. A
+Deployment that somebody else paused is left alone. Running it again is harmless. Ends with 0 when no such pause is left.
+${CLUSTER_USAGE}`;
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 // Somebody else writes to the Deployment at the same time; nobody does so for long.
 const MAX_CONFLICTS = 10;
 
 /** `attune resume`: for the time after us, when nobody would be left to end a pause. */
-export async function runResume(argv: readonly string[], io: Io): Promise<number> {
-  const request = readRequest(argv, CLUSTER_FLAGS);
-  const parsed = parseSettings(request.controller, io.env);
-  const problems = [...request.problems, ...(parsed.ok ? [] : parsed.problems)];
-  if (request.operands.length > 0) problems.push(`"${request.operands.join(' ')}" is not a flag`);
-  if (problems.length > 0 || !parsed.ok) {
-    io.stderr(`${problems.map((problem) => `attune resume: ${problem}\n`).join('')}\n${USAGE}`);
-    return 2;
-  }
-  if (request.help) {
-    io.stdout(USAGE);
-    return 0;
-  }
-  try {
-    const kubeconfig = request.own.get('kubeconfig');
-    const connection = await connect({ kubeconfig, context: request.own.get('context'), env: io.env as Environment });
-    const client = new KubeClient(connection);
-    const task = { client, settings: parsed.settings, io };
-    return await resumeAll(task, request.own.get('namespace')).finally(() => client.close());
-  } catch (error) {
-    io.stderr(`attune resume: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
-  }
-}
+export const runResume = (argv: readonly string[], io: Io): Promise<number> =>
+  runClusterCommand(
+    {
+      name: 'resume',
+      usage: USAGE,
+      read: ({ operands, own }) =>
+        operands.length > 0 ? `"${operands.join(' ')}" is not a flag` : { only: own.get('namespace') },
+      run: ({ only }, cluster) => resumeAll(cluster, only),
+    },
+    argv,
+    io,
+  );
 
-interface Task {
-  readonly client: KubeClient;
-  readonly settings: Settings;
-  readonly io: Io;
-}
+type Task = Pick<Cluster, 'client' | 'settings' | 'io'>;
 
 async function resumeAll(task: Task, only: string | undefined): Promise<number> {
   const count = { resumed: 0, failed: 0, 'not ours': 0 };
@@ -93,6 +73,7 @@ async function resumeOne(task: Task, found: Workload): Promise<Answer> {
     if (answer !== 'conflict') return answer;
     workload = parse(task, await task.client.get(DEPLOYMENTS, workload.ref));
   }
+  task.io.stderr(`Deployment ${found.ref.namespace}/${found.ref.name} is still paused: others keep writing to it\n`);
   return 'failed';
 }
 

@@ -1,0 +1,86 @@
+import { parseSettings } from '../config/parse-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import { KubeClient } from '../kube/client.ts';
+import { connect } from '../kube/connection.ts';
+import { type Page, pageFor } from './help.ts';
+import type { Io } from './io.ts';
+import { type OwnFlag, type Request, readRequest } from './request.ts';
+
+/** A command that speaks to a cluster: what is common to all of them is done here. */
+export interface ClusterCommand<T> {
+  readonly name: string;
+  readonly usage: string;
+  readonly flags?: readonly OwnFlag[];
+  /** What the operands and own flags mean, or what is wrong with them. */
+  readonly read: (request: Request) => T | string;
+  readonly run: (wanted: T, cluster: Cluster) => Promise<number>;
+}
+
+/** The cluster, as the user reaches it. */
+export interface Cluster {
+  readonly client: KubeClient;
+  /** By the flags and variables of this command line. */
+  readonly settings: Settings;
+  readonly request: Request;
+  /** -n, else that of the kubeconfig's context, else default. */
+  readonly namespace: string;
+  readonly page: Page;
+  readonly io: Io;
+}
+
+const FLAGS: readonly OwnFlag[] = [
+  { name: 'namespace', short: 'n' },
+  { name: 'kubeconfig' },
+  { name: 'context' },
+  { name: 'sandbox', bare: true },
+];
+
+/** What the usage of every such command ends with. */
+export const CLUSTER_USAGE = `
+  -n, --namespace NAMESPACE   where; by default the namespace of the kubeconfig's context
+  --kubeconfig FILE           which cluster; by default $KUBECONFIG, ~/.kube/config, or the pod's own
+  --context NAME              which context of the kubeconfig
+  --sandbox[=NAME]            the sandbox of this machine instead
+`;
+
+/** 0: done. 1: it could not be done. 2: the command line is wrong. */
+export async function runClusterCommand<T>(
+  { name, usage, flags = [], read, run }: ClusterCommand<T>,
+  argv: readonly string[],
+  io: Io,
+): Promise<number> {
+  const request = readRequest(argv, [...FLAGS, ...flags]);
+  if (request.help) {
+    io.stdout(usage);
+    return 0;
+  }
+  const parsed = parseSettings(request.controller, io.env);
+  const wanted = read(request);
+  if (request.problems.length > 0 || !parsed.ok || typeof wanted === 'string') {
+    const problems = [...request.problems, ...(parsed.ok ? [] : parsed.problems)];
+    if (typeof wanted === 'string') problems.push(wanted);
+    io.stderr(`${problems.map((problem) => `attune ${name}: ${problem}\n`).join('')}\n${usage}`);
+    return 2;
+  }
+  try {
+    const connection = await connect({ ...(await clusterOf(request, io)), env: io.env });
+    const client = new KubeClient(connection);
+    const namespace = request.own.get('namespace') ?? (connection.namespace || 'default');
+    const page = pageFor(io.terminal, io.env);
+    const cluster = { client, settings: parsed.settings, request, namespace, page, io };
+    return await run(wanted, cluster).finally(() => client.close());
+  } catch (error) {
+    io.stderr(`attune ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+}
+
+async function clusterOf({ own }: Request, io: Io) {
+  const sandbox = own.get('sandbox');
+  if (sandbox === undefined) return { kubeconfig: own.get('kubeconfig'), context: own.get('context') };
+  const { inspectSandbox } = await import('../sandbox/inspect.ts');
+  const name = sandbox === 'true' ? 'default' : sandbox;
+  const found = inspectSandbox(io.env, name);
+  if (found?.state === 'up') return { kubeconfig: found.kubeconfig };
+  throw new Error(`the sandbox ${name} is not up; start it with attune sandbox up, or with npm start`);
+}

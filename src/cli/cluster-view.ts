@@ -1,0 +1,163 @@
+import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
+import type { WorkloadKind } from '../api/kinds.ts';
+import type { KubeObject } from '../api/objects.ts';
+import { SECRET_PROVIDER_CLASS_POD_STATUSES } from '../api/resources.ts';
+import { SOURCE_KINDS, type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../api/sources.ts';
+import type { Settings } from '../config/settings.ts';
+import { Classes } from '../controller/classes.ts';
+import { Graph } from '../controller/graph.ts';
+import { createDoor } from '../controller/observe.ts';
+import { SourceBook } from '../controller/source-book.ts';
+import { Verdicts } from '../controller/verdicts.ts';
+import { newState, type WorkloadState } from '../controller/workload-state.ts';
+import { type WorkloadKey, workloadKey } from '../domain/workload.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import type { Digest } from '../runtime/digest.ts';
+import { SOURCE_RESOURCES } from './kind-words.ts';
+
+/** What an answer needs to know of a source beyond what the rules read. */
+export interface SourceFacts {
+  /** `unreadable`: this user may not look. */
+  readonly presence: 'present' | 'absent' | 'unreadable';
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** When its data was last written, in milliseconds; the server keeps seconds. */
+  readonly changedAt: number | undefined;
+}
+
+/** One namespace through the controller's own eyes: the same door, book, graph and verdicts, filled by listing once. */
+export class ClusterView {
+  readonly sources = new SourceBook();
+  readonly graph = new Graph();
+  readonly states = new Map<WorkloadKey, WorkloadState>();
+  readonly verdicts: Verdicts;
+  /** What could not be read, one line each. */
+  readonly unread: string[] = [];
+  readonly #facts = new Map<SourceKey, SourceFacts>();
+  readonly #unlisted = new Set<SourceKind>();
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #door: ReturnType<typeof createDoor>;
+
+  constructor(client: KubeClient, namespace: string, settings: Settings, digest: Digest) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.#door = createDoor({ ...settings, digest });
+    const { graph, sources } = this;
+    this.verdicts = new Verdicts({ graph, sources, policy: settings, inScope: () => true }, this.states);
+  }
+
+  /** A workload takes its place; its state is what the controller would begin with. */
+  enter(kind: WorkloadKind, object: KubeObject): WorkloadState {
+    const state = newState(this.#door.workload(kind, object).workload, undefined);
+    this.states.set(workloadKey(state.workload.ref), state);
+    this.verdicts.enter(state);
+    return state;
+  }
+
+  /** All objects of a kind; none where it is not served or may not be listed. */
+  async list(kind: WorkloadKind): Promise<readonly KubeObject[]> {
+    return (await this.#list(kind, false)) ?? [];
+  }
+
+  /** Names, labels and annotations of all sources: the rules need no more. */
+  async readSources(withClasses: boolean): Promise<void> {
+    for (const kind of SOURCE_KINDS) {
+      if (kind === 'SecretProviderClass' && !withClasses) continue;
+      const objects = await this.#list(SOURCE_RESOURCES[kind], true);
+      if (objects === undefined) this.#unlisted.add(kind);
+      for (const object of objects ?? []) this.#note(kind, object, false);
+    }
+    if (withClasses) await this.#readClasses();
+  }
+
+  /** The fingerprint of one source. */
+  async readData(ref: SourceRef): Promise<void> {
+    if (ref.kind === 'SecretProviderClass' || this.facts(ref).presence === 'absent') return;
+    try {
+      this.#note(ref.kind, await this.#client.get(SOURCE_RESOURCES[ref.kind], ref), true);
+    } catch (error) {
+      if (!KubeError.is(error, 'Forbidden', 'NotFound')) throw error;
+      const presence = error.reason === 'Forbidden' ? 'unreadable' : 'absent';
+      this.#facts.set(sourceKey(ref), { ...this.facts(ref), presence });
+    }
+  }
+
+  facts(ref: SourceRef): SourceFacts {
+    const presence = this.#unlisted.has(ref.kind) ? 'unreadable' : 'absent';
+    return this.#facts.get(sourceKey(ref)) ?? { presence, labels: undefined, changedAt: undefined };
+  }
+
+  /** What a workload uses or names, in that order. */
+  concerns({ workload }: WorkloadState): readonly SourceRef[] {
+    const found = new Map<string, SourceRef>();
+    const add = (kind: SourceKind, name: string): void => {
+      found.set(`${kind}/${name}`, { kind, namespace: this.#namespace, name });
+    };
+    const key = workloadKey(workload.ref);
+    for (const { kind, name } of this.graph.literalsOf(key)) if (name !== '') add(kind, name);
+    for (const kind of SOURCE_KINDS) {
+      for (const { literal } of workload.intent.of[kind].named) if (literal !== undefined) add(kind, literal);
+    }
+    for (const { kind, pattern } of this.graph.patternsOf(key)) {
+      for (const { ref } of this.sources.inNamespace(kind, this.#namespace)) {
+        if (pattern.matches?.(ref.name)) add(kind, ref.name);
+      }
+    }
+    return [...found.values()];
+  }
+
+  #note(kind: SourceKind, object: KubeObject, full: boolean): void {
+    const ref: SourceRef = { kind, namespace: this.#namespace, name: object.metadata.name };
+    const source = this.#door.source(kind, object, full, this.sources.get(ref));
+    if (full) this.sources.fill(source);
+    else this.sources.put(source, false);
+    const labels = object.metadata.labels ?? {};
+    this.#facts.set(sourceKey(ref), { presence: 'present', labels, changedAt: dataWrittenAt(object) });
+  }
+
+  async #readClasses(): Promise<void> {
+    const classes = new Classes();
+    for (const object of (await this.#list(SECRET_PROVIDER_CLASS_POD_STATUSES, false)) ?? []) {
+      const status = this.#door.classStatus(object);
+      const fingerprint = status && classes.listed(status);
+      if (!status || !fingerprint) continue;
+      const ref: SourceRef = { kind: 'SecretProviderClass', namespace: status.namespace, name: status.className };
+      const known = this.sources.get(ref) ?? { ref, uid: '', ignored: false, matchable: false };
+      this.sources.put({ ...known, resourceVersion: status.resourceVersion, fingerprint }, false);
+      this.#facts.set(sourceKey(ref), { ...this.facts(ref), presence: 'present' });
+    }
+  }
+
+  /** Undefined: it may not be listed. */
+  async #list(
+    resource: Parameters<KubeClient['list']>[0],
+    metadataOnly: boolean,
+  ): Promise<readonly KubeObject[] | undefined> {
+    const objects: KubeObject[] = [];
+    try {
+      for await (const page of this.#client.list(resource, { namespace: this.#namespace }, { metadataOnly })) {
+        if (page.fresh) objects.length = 0;
+        objects.push(...page.items);
+      }
+      return objects;
+    } catch (error) {
+      if (!KubeError.is(error, 'Forbidden', 'NotFound')) throw error;
+      if (error.reason === 'NotFound') return [];
+      this.unread.push(`you may not list ${resource.plural} in namespace ${this.#namespace}`);
+      return undefined;
+    }
+  }
+}
+
+/** The newest write that was about data: labels and annotations are none of our business. */
+function dataWrittenAt(object: KubeObject): number | undefined {
+  const times = listIn(objectAt(object, ['metadata'])['managedFields']).flatMap((entry) => {
+    const { time, fieldsV1 } = objectIn(entry);
+    const fields = objectIn(fieldsV1);
+    const isAboutData = 'f:data' in fields || 'f:binaryData' in fields;
+    return isAboutData ? [Date.parse(textIn(time))] : [];
+  });
+  const newest = Math.max(...times);
+  return Number.isFinite(newest) ? newest : undefined;
+}

@@ -1,0 +1,138 @@
+import type { PauseStep } from '../../domain/pause.ts';
+import type { Timing } from '../../domain/plan.ts';
+import type { WorkloadRef } from '../../domain/workload.ts';
+import type { Explanation, Mark, State } from '../explanation.ts';
+import type { Page } from '../help.ts';
+import { type Paint, painter, span, table } from '../table.ts';
+import type { Trace } from '../traces.ts';
+
+/** All that `explain` knows; `-o json` prints it as it is. */
+export interface WorkloadReport {
+  readonly workload: WorkloadRef;
+  readonly judgedBy: string;
+  readonly mode: 'default' | 'stakater';
+  readonly strategy: 'env-vars' | 'annotations';
+  readonly timing: Timing;
+  /** RFC 3339. */
+  readonly lastWrite: string | undefined;
+  readonly paused: { readonly byReloader: boolean; readonly step: PauseStep } | undefined;
+  /** Annotations that could not be understood. */
+  readonly problems: readonly string[];
+  readonly notes: readonly string[];
+  readonly sources: readonly Explanation[];
+  readonly events: readonly Trace[];
+}
+
+export function explanationText(report: WorkloadReport, page: Page, nowMs: number): string {
+  const paint = painter(page);
+  const { kind, namespace, name } = report.workload;
+  const blocks = [
+    `${paint('bold', `${kind} ${namespace}/${name}`)}\n${table(facts(report, paint, nowMs), page, 2)}`,
+    ...report.sources.map((each) => sourceText(each, page, nowMs)),
+  ];
+  if (report.sources.length === 0) blocks.push('It uses no ConfigMap or Secret, and names none.\n');
+  if (report.events.length > 0) blocks.push(eventsText(report.events, page, nowMs));
+  return blocks.join('\n');
+}
+
+function facts(report: WorkloadReport, paint: Paint, nowMs: number): readonly (readonly string[])[] {
+  const { timing, lastWrite, paused, problems, notes } = report;
+  const rows = [
+    ['judged by', report.judgedBy + (report.mode === 'stakater' ? ' (compatible with Stakater Reloader)' : '')],
+    ['timing', timingText(timing)],
+    ['last rolled', lastWrite ? `${ago(lastWrite, nowMs)} (${lastWrite})` : 'never by a reloader'],
+  ];
+  if (paused) rows.push(['paused', paint('yellow', pauseText(paused, nowMs))]);
+  for (const problem of problems) rows.push(['wrong', paint('red', problem)]);
+  for (const note of notes) rows.push(['note', paint('dim', note)]);
+  return rows;
+}
+
+function timingText({ quietPeriodMs, maxWaitMs }: Timing): string {
+  if (quietPeriodMs === 0) return 'at once';
+  const most = Math.max(maxWaitMs, quietPeriodMs);
+  return `${quietPeriodMs / 1000} s after the last change, ${most / 1000} s after the first at the latest`;
+}
+
+function pauseText({ byReloader, step }: NonNullable<WorkloadReport['paused']>, nowMs: number): string {
+  if (!byReloader) return 'by somebody else: nothing rolls before it is resumed';
+  if (step.do === 'hold') return `by a reloader, for ${span(step.untilMs - nowMs)} more; then everything rolls at once`;
+  return 'by a reloader, and the time is over: it is resumed as soon as Attune runs';
+}
+
+const ago = (time: string, nowMs: number): string => `${span(nowMs - Date.parse(time))} ago`;
+
+function sourceText(explanation: Explanation, page: Page, nowMs: number): string {
+  const paint = painter(page);
+  const { source, rolls, because, rule, cure, mark, state, presence } = explanation;
+  const sign = rolls ? paint('green', '✓') : paint('red', '✗');
+  const title = paint('bold', `${source.kind} ${source.name}`);
+  const rows = [['because', rule]];
+  if (cure !== undefined) rows.push(['to roll', paint('cyan', cure)]);
+  if (mark && (rolls || mark.found !== 'missing')) rows.push(['mark', markText(mark)]);
+  if (presence === 'absent') rows.push(['note', paint('yellow', 'it does not exist')]);
+  if (presence === 'unreadable') rows.push(['note', paint('yellow', UNREADABLE)]);
+  const now = presence === 'unreadable' ? undefined : stateText(state, paint, nowMs);
+  if (now !== undefined && (rolls || state.is !== 'current')) rows.push(['now', now]);
+  return `${sign} ${title}: ${ANSWER[String(rolls) as 'true'](explanation)} (${because})\n${table(rows, page, 4)}`;
+}
+
+const UNREADABLE =
+  'you may not read it, so its annotations and its data are not known here: taken as neither ignored nor matched';
+
+const ACTIONS = {
+  patch: 'a change rolls it',
+  restart: 'a change restarts it',
+  run: 'a change runs a Job of it',
+  replace: 'a change replaces it',
+  none: 'a change does nothing',
+} as const;
+
+const ANSWER = {
+  true: ({ action }: Explanation) => ACTIONS[action ?? 'patch'],
+  false: () => 'a change does not roll it',
+};
+
+const MARKS: Readonly<Record<Mark['found'], string>> = {
+  current: 'is there, of the current data',
+  other: 'is there, of other data',
+  missing: 'is not there yet',
+  shared: 'is shared with another source, so it proves nothing',
+  unknown: 'is there',
+};
+
+const markText = ({ place, container, found }: Mark): string => `${place} for container ${container} ${MARKS[found]}`;
+
+const FROM: Readonly<Record<State['from'], string>> = {
+  mark: 'says the mark',
+  record: 'says the record on it',
+  checkpoint: 'says the checkpoint',
+  nothing: 'as far as anybody knows',
+};
+
+function stateText(state: State, paint: Paint, nowMs: number): string {
+  switch (state.is) {
+    case 'current':
+      return `${paint('green', 'up to date')}, ${FROM[state.from]}`;
+    case 'silent':
+      return 'the data is another than its pods began with';
+    case 'unknown':
+      return 'not known';
+    case 'pending': {
+      const what = `${state.change ?? 'changed'}${state.since ? ` ${ago(state.since, nowMs)}` : ''}`;
+      if (state.overdue) return paint('red', `${what} and overdue: does Attune run, and may it write here?`);
+      const left = state.until ? Date.parse(state.until) - nowMs : 0;
+      return paint('yellow', `${what}, rolls ${left > 0 ? `in ${span(left)}` : 'now'}`);
+    }
+  }
+}
+
+function eventsText(events: readonly Trace[], page: Page, nowMs: number): string {
+  const paint = painter(page);
+  const rows = events.map(({ at, type, reason, message }) => [
+    ago(at, nowMs),
+    type === 'Warning' ? paint('yellow', reason) : reason,
+    message,
+  ]);
+  return `${paint('bold', 'Events')}\n${table(rows, page, 2)}`;
+}

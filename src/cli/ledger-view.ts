@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { RECORD } from '../api/annotations.ts';
+import type { DataObject } from '../api/objects.ts';
+import { SECRETS } from '../api/resources.ts';
+import type { Settings } from '../config/settings.ts';
+import { Checkpoint } from '../controller/checkpoint.ts';
+import { type Evidence, parseRecord, type SourceId } from '../domain/ledger.ts';
+import { type Workload, workloadKey } from '../domain/workload.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { createDigest, type Digest } from '../runtime/digest.ts';
+
+/** What Attune wrote down in the cluster, for those who only look. */
+export interface LedgerView {
+  /** Marks are right with any key, exact fingerprints only when `known`. */
+  readonly digest: Digest;
+  /** Whether the fingerprints of the ledger can be compared with those of the sources. */
+  readonly known: boolean;
+  readonly evidence: (workload: Workload, id: SourceId) => Pick<Evidence, 'record' | 'checkpoint'>;
+  /** What the reader should know about the answers. */
+  readonly notes: readonly string[];
+}
+
+const KEY = 'attune-ledger-key';
+
+/** Reads the key and the checkpoint, and writes nothing: unlike the controller it makes no key where there is none. */
+export async function readLedger(
+  client: KubeClient,
+  settings: Settings,
+  ownNamespace: string | undefined,
+): Promise<LedgerView> {
+  const found = await findKey(client, ownNamespace);
+  if (typeof found === 'string') return withoutKey(found);
+  const { namespace, key } = found;
+  const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
+  const notes: string[] = [];
+  let readable = true;
+  const checkpoint = new Checkpoint({
+    client,
+    clock: systemClock,
+    namespace,
+    keyId,
+    mayStore: () => false,
+    catchUpMaxMs: settings.catchUpMaxMs,
+    states: () => new Map(),
+    mayWrite: () => false,
+    report: {
+      checkpoint: (what) => {
+        if (what !== 'found' && readable) notes.push(CHECKPOINT[what]);
+      },
+      ledgerWritten: () => {},
+      ledgerFailed: (error) => {
+        readable = false;
+        notes.push(`the checkpoint in namespace ${namespace} cannot be read: ${error.message}`);
+      },
+    },
+  });
+  await checkpoint.load();
+  return {
+    digest: createDigest(key),
+    known: true,
+    notes,
+    evidence(workload, id) {
+      // As at a start of the controller: without a checkpoint that can be believed nothing of the past is.
+      const trusted = checkpoint.believable || !readable;
+      const record = trusted ? parseRecord(workload.annotations[RECORD], workload.uid, keyId) : undefined;
+      const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
+      return {
+        record: record && { seq: record.seq, applied: record.sources[id] },
+        checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
+      };
+    },
+  };
+}
+
+const CHECKPOINT = {
+  'first-start': 'Attune has written no checkpoint yet: what runs counts as current',
+  'too-old': 'the checkpoint is older than --catch-up-max: what runs counts as current',
+  'other-key': 'the checkpoint was written with another key: what runs counts as current',
+} as const;
+
+function withoutKey(why: string): LedgerView {
+  return {
+    digest: createDigest(new Uint8Array()),
+    known: false,
+    notes: [`${why}: whether a change waits is told by the marks alone`],
+    evidence: () => ({ record: undefined, checkpoint: undefined }),
+  };
+}
+
+/** Where Attune lives is known from its Deployment or a variable; else a key anywhere tells it. */
+async function findKey(
+  client: KubeClient,
+  namespace: string | undefined,
+): Promise<{ readonly namespace: string; readonly key: Uint8Array } | string> {
+  const where = namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`;
+  try {
+    const secrets =
+      namespace === undefined
+        ? await everywhere(client)
+        : [await client.get<DataObject>(SECRETS, { namespace, name: KEY })];
+    const [secret, ...others] = secrets;
+    if (!secret) return `no Secret ${KEY} was found ${where}`;
+    if (others.length > 0) return `there are ${secrets.length} Secrets ${KEY}; choose one with ATTUNE_NAMESPACE`;
+    return { namespace: secret.metadata.namespace ?? '', key: Buffer.from(secret.data?.['key'] ?? '', 'base64') };
+  } catch (error) {
+    if (KubeError.is(error, 'NotFound')) return `no Secret ${KEY} was found ${where}`;
+    if (KubeError.is(error, 'Forbidden')) return `you may not read the Secret ${KEY} ${where}`;
+    throw error;
+  }
+}
+
+async function everywhere(client: KubeClient): Promise<readonly DataObject[]> {
+  const found: DataObject[] = [];
+  const scope = { fieldSelector: `metadata.name=${KEY}` };
+  for await (const page of client.list<DataObject>(SECRETS, scope)) found.push(...page.items);
+  return found;
+}

@@ -1,0 +1,67 @@
+import { SOURCE_TYPE, type SourceRef } from '../api/sources.ts';
+import type { Settings } from '../config/settings.ts';
+import { matches, parseSelector } from '../domain/selector.ts';
+import type { WorkloadRef } from '../domain/workload.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Why the controller does not even see something, and what would let it. */
+export interface Blindness {
+  readonly rule: string;
+  readonly cure: string;
+}
+
+/** Undefined: workloads of this kind in this namespace are watched. `labels` of the namespace; undefined: not known. */
+export function blindTo(
+  { kind, namespace }: Pick<WorkloadRef, 'kind' | 'namespace'>,
+  labels: Labels | undefined,
+  settings: Settings,
+): Blindness | undefined {
+  if (settings.webhookUrl !== '') {
+    return { rule: '--webhook-url is set: changes are posted and nothing is reloaded', cure: 'remove --webhook-url' };
+  }
+  if (kind === 'Rollout' && !settings.isArgoRollouts) {
+    return { rule: 'Rollouts are not watched', cure: 'set --is-Argo-Rollouts=true' };
+  }
+  if (kind === 'DeploymentConfig' && settings.compat) {
+    return { rule: '--compat=stakater leaves out every DeploymentConfig', cure: 'remove --compat=stakater' };
+  }
+  return blindToNamespace(namespace, labels, settings);
+}
+
+function blindToNamespace(namespace: string, labels: Labels | undefined, { scope }: Settings): Blindness | undefined {
+  if (scope.mode === 'namespaces') {
+    if (scope.namespaces.includes(namespace)) return undefined;
+    const rule = `only these namespaces are watched: ${scope.namespaces.join(', ')}`;
+    return { rule, cure: `add ${namespace} to --namespaces` };
+  }
+  if (scope.ignore.includes(namespace)) {
+    const rule = `--namespaces-to-ignore leaves out namespace ${namespace}`;
+    return { rule, cure: `take ${namespace} out of --namespaces-to-ignore` };
+  }
+  if (scope.selector === undefined || labels === undefined || isSelected(scope.selector, labels)) return undefined;
+  const rule = `--namespace-selector=${scope.selector} does not match the labels of namespace ${namespace}`;
+  return { rule, cure: `give namespace ${namespace} labels that match ${scope.selector}` };
+}
+
+/** The same for a source; `labels` undefined: not known. */
+export function blindToSource(ref: SourceRef, labels: Labels | undefined, settings: Settings): Blindness | undefined {
+  const { resourcesToIgnore, resourceLabelSelector: selector, enableCsiIntegration } = settings;
+  const plural = `${SOURCE_TYPE[ref.kind].toLowerCase()}s`;
+  if (resourcesToIgnore.has(plural as 'configmaps' | 'secrets')) {
+    const rule = `--resources-to-ignore=${plural} leaves out every ${ref.kind}`;
+    return { rule, cure: `remove --resources-to-ignore=${plural}` };
+  }
+  if (ref.kind === 'SecretProviderClass') {
+    if (enableCsiIntegration) return undefined;
+    return { rule: 'SecretProviderClasses are not watched', cure: 'set --enable-csi-integration' };
+  }
+  if (selector === undefined || labels === undefined || isSelected(selector, labels)) return undefined;
+  const rule = `--resource-label-selector=${selector} does not match the labels of ${ref.kind} ${ref.name}`;
+  return { rule, cure: `give ${ref.kind} ${ref.name} labels that match ${selector}` };
+}
+
+function isSelected(selector: string, labels: Labels): boolean {
+  const parsed = parseSelector(selector);
+  return 'error' in parsed || matches(parsed.selector, labels);
+}

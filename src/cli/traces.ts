@@ -1,0 +1,47 @@
+import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
+import type { KubeObject } from '../api/objects.ts';
+import { EVENTS } from '../api/resources.ts';
+import { FIELD_MANAGER } from '../controller/act.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+
+/** An Event that a reloader left on a workload. */
+export interface Trace {
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const MAX_TRACES = 5;
+
+/** When a reloader last wrote to this object; the server keeps it, to the second. */
+export function lastWriteOf(object: KubeObject): string | undefined {
+  const times = listIn(objectAt(object, ['metadata'])['managedFields'])
+    .map(objectIn)
+    .filter(({ manager }) => manager === FIELD_MANAGER)
+    .map(({ time }) => textIn(time))
+    .sort();
+  return times.at(-1) || undefined;
+}
+
+/** The newest few, oldest first; none where Events may not be read. */
+export async function reloaderEvents(client: KubeClient, { metadata }: KubeObject): Promise<readonly Trace[]> {
+  const { namespace, uid } = metadata;
+  const traces: Trace[] = [];
+  try {
+    for await (const page of client.list(EVENTS, { namespace, fieldSelector: `involvedObject.uid=${uid}` })) {
+      traces.push(...page.items.flatMap(asTrace));
+    }
+  } catch (error) {
+    if (!KubeError.is(error, 'Forbidden')) throw error;
+  }
+  return traces.sort((a, b) => a.at.localeCompare(b.at)).slice(-MAX_TRACES);
+}
+
+function asTrace(event: KubeObject): readonly Trace[] {
+  const { source, type, reason, message, lastTimestamp, eventTime } = objectIn(event);
+  if (!textIn(objectIn(source)['component']).startsWith('reloader')) return [];
+  const at = textIn(lastTimestamp) || textIn(eventTime);
+  return [{ at, type: textIn(type), reason: textIn(reason), message: textIn(message) }];
+}
