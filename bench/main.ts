@@ -1,0 +1,90 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Arena, loadNow } from './arena.ts';
+import { SCENARIOS } from './catalogue.ts';
+import { type Contender, chartNodeOptions } from './contender.ts';
+import { type BenchOptions, HELP, parseOptions } from './options.ts';
+import type { Result } from './results.ts';
+import type { Scenario } from './scenario.ts';
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** The bundle as it is now: a build that happens meanwhile must not change what is measured. */
+function ours({ attune }: BenchOptions, dir: string): Contender {
+  const root = join(import.meta.dirname, '..');
+  const copy = join(dir, 'bundle');
+  cpSync(join(root, 'dist'), copy, { recursive: true });
+  const command = `env NODE_OPTIONS='${chartNodeOptions()}' '${process.execPath}' '${join(copy, 'attune.mjs')}' {flags}`;
+  return { name: 'attune', command: attune ?? command, atOnce: ['--quiet-period=0'], rights: 'of the chart' };
+}
+
+async function runScenario(scenario: Scenario, context: Context): Promise<void> {
+  const { contenders, dir, options, results } = context;
+  const arena = scenario.storeBytes === undefined ? await context.shared() : await openArena(dir, scenario.storeBytes);
+  const load = loadNow();
+  say(`\n${scenario.id}: ${scenario.title} (load ${load.toFixed(2)})`);
+  try {
+    await scenario.run({
+      arena,
+      contenders,
+      quick: options.quick,
+      say: (line) => say(`  ${line}`),
+      record(result) {
+        results.push({ ...result, load });
+        const figures = Object.entries(result.figures).map(([name, value]) => `${name} ${+value.toFixed(2)}`);
+        say(`  ${result.contender}${result.size === undefined ? '' : ` at ${result.size}`}: ${figures.join(', ')}`);
+        writeFileSync(join(dir, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`);
+      },
+    });
+  } finally {
+    if (scenario.storeBytes === undefined) await arena.clear(contenders);
+    else await arena.close();
+  }
+}
+
+interface Context {
+  readonly contenders: readonly Contender[];
+  readonly dir: string;
+  readonly options: BenchOptions;
+  readonly results: Result[];
+  readonly shared: () => Promise<Arena>;
+}
+
+function openArena(dir: string, storeBytes?: number): Promise<Arena> {
+  return Arena.open(join(dir, 'work'), (line) => say(`sandbox: ${line}`), storeBytes);
+}
+
+async function main(): Promise<void> {
+  const options = parseOptions(process.argv.slice(2), SCENARIOS);
+  if (options === undefined) {
+    process.stdout.write(HELP(SCENARIOS));
+    return;
+  }
+  const { dir } = options;
+  mkdirSync(dir, { recursive: true });
+  const contenders: Contender[] = [ours(options, dir), ...options.peers];
+  const results: Result[] = [];
+  let shared: Promise<Arena> | undefined;
+  const context: Context = {
+    contenders,
+    dir,
+    options,
+    results,
+    shared: () => {
+      shared ??= openArena(dir);
+      return shared;
+    },
+  };
+  try {
+    // A scenario with a large store gets the machine for itself.
+    const small = options.scenarios.filter(({ storeBytes }) => storeBytes === undefined);
+    for (const scenario of small) await runScenario(scenario, context);
+    await (await shared)?.close();
+    shared = undefined;
+    for (const scenario of options.scenarios) if (!small.includes(scenario)) await runScenario(scenario, context);
+  } finally {
+    await (await shared)?.close();
+  }
+}
+
+await main();

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Memory {
+  readonly rssBytes: number;
+  readonly peakBytes: number;
+}
+
+/** Resident memory of a process, and the most it ever was. */
+export function memoryOf(pid: number): Memory {
+  return parseMemory(readFileSync(`/proc/${pid}/status`, 'utf8'));
+}
+
+export function parseMemory(status: string): Memory {
+  return { rssBytes: kib(status, 'VmRSS') * 1024, peakBytes: kib(status, 'VmHWM') * 1024 };
+}
+
+function kib(status: string, field: string): number {
+  const value = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
+  if (value === undefined) throw new Error(`no ${field} in the status of a process`);
+  return Number(value);
+}
+
+/** Milliseconds of processor time of a process, all its threads together, to the nanosecond of the scheduler. */
+export function cpuMsOf(pid: number): number {
+  let nanoseconds = 0;
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      nanoseconds += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]);
+    } catch {
+      // A thread may end between the listing and the reading.
+    }
+  }
+  return nanoseconds / 1e6;
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Manifest } from '../api.ts';
+import type { Arena } from '../arena.ts';
+import { createAll, sourceManifest } from '../objects.ts';
+import {
+  costFigures,
+  createPairs,
+  latencyFigures,
+  memoryFigures,
+  type Scenario,
+  type Stage,
+  withContender,
+} from '../scenario.ts';
+import { median } from '../statistics.ts';
+import { changeOneByOne } from './latency.ts';
+
+const NAMESPACES = 20;
+// Long enough for garbage that a start leaves behind to be collected, if it is at all.
+const REST_MS = 5000;
+
+interface Pile {
+  readonly id: string;
+  readonly number?: string;
+  readonly sizes: readonly number[];
+  readonly quickSizes: readonly number[];
+  readonly bytes: number;
+  readonly long?: boolean;
+}
+
+function* secrets(from: number, to: number, bytes: number): Generator<Manifest> {
+  const value = 'x'.repeat(bytes);
+  for (let index = from; index < to; index++) {
+    const namespace = `bench-pile-${index % NAMESPACES}`;
+    yield sourceManifest({ kind: 'Secret', namespace, name: `filler-${index}` }, { value: `${index}-${value}` });
+  }
+}
+
+async function measureAt(stage: Stage, id: string, size: number): Promise<void> {
+  const { arena, contenders, record, quick } = stage;
+  const pairs = await createPairs(arena, 'bench-pile-used', 50);
+  for (const contender of contenders) {
+    const starts: number[] = [];
+    const memory: Record<string, number>[] = [];
+    for (let left = quick ? 1 : 3; left > 0; left--) {
+      await withContender(stage, contender, {}, async (program, firstReactionMs) => {
+        starts.push(firstReactionMs);
+        await delay(REST_MS);
+        memory.push(memoryFigures(program));
+        if (left > 1) return;
+        let latencies: number[] = [];
+        const measured = await arena.measure(contender.name, program, async () => {
+          latencies = await changeOneByOne(arena, pairs, 50);
+        });
+        record({
+          scenario: id,
+          contender: contender.name,
+          size,
+          latencies,
+          calls: measured.calls,
+          figures: {
+            'RSS MB': median(memory.map((figures) => figures['RSS MB'] ?? Number.NaN)),
+            'peak MB': Math.max(...memory.map((figures) => figures['peak MB'] ?? Number.NaN)),
+            'first reaction ms': median(starts),
+            ...latencyFigures(latencies),
+            ...costFigures(measured, latencies.length),
+          },
+        });
+      });
+    }
+  }
+}
+
+function pileScenario({ id, number, sizes, quickSizes, bytes, long }: Pile): Scenario {
+  return {
+    id,
+    ...(number === undefined ? {} : { number }),
+    ...(long === undefined ? {} : { long }),
+    title: `${sizes.join(', ')} Secrets of ${bytes / 1024} KiB that nobody uses, beside 50 pairs`,
+    storeBytes: 8 * 1024 ** 3,
+    async run(stage: Stage): Promise<void> {
+      const { arena, quick, say } = stage;
+      await createNamespaces(arena);
+      let from = 0;
+      for (const size of quick ? quickSizes : sizes) {
+        say(`creating ${size - from} Secrets`);
+        await createAll(arena.api, secrets(from, size, bytes));
+        from = size;
+        await measureAt(stage, id, size);
+      }
+    },
+  };
+}
+
+async function createNamespaces(arena: Arena): Promise<void> {
+  for (let index = 0; index < NAMESPACES; index++) await arena.namespace(`bench-pile-${index}`);
+}
+
+export const secrets20k = pileScenario({
+  id: 'secrets-20k',
+  number: 'S15',
+  sizes: [5000, 10_000, 20_000],
+  quickSizes: [20_000],
+  bytes: 10 * 1024,
+});
+
+export const secrets100k = pileScenario({
+  id: 'secrets-100k',
+  sizes: [20_000, 50_000, 100_000],
+  quickSizes: [],
+  bytes: 1024,
+  long: true,
+});

@@ -1,0 +1,66 @@
+/** A change of a source that the API server accepted, and the workloads that it concerns. */
+export interface Put {
+  readonly source: string;
+  readonly version: number;
+  readonly at: number;
+  readonly workloads: readonly string[];
+}
+
+/** A new pod template, as the independent watcher saw it. */
+export interface Rollout {
+  readonly version: number;
+  readonly at: number;
+}
+
+export interface Verdict {
+  /** From each accepted change to the first later template of each workload that it concerns. */
+  readonly latencies: readonly number[];
+  /** Workloads that got no new template after the last change that concerns them. */
+  readonly missed: number;
+  /** Templates beyond one for each change. */
+  readonly surplus: number;
+  readonly rollouts: number;
+  /** One for each change and workload. */
+  readonly expected: number;
+}
+
+/**
+ * Compares what was changed with what was rolled. The order is the server's own (resource versions), because the times at
+ * which two connections tell of two events have no order.
+ */
+export function verdictOf(puts: readonly Put[], rollouts: ReadonlyMap<string, readonly Rollout[]>): Verdict {
+  const concerned = byWorkload(puts);
+  const latencies: number[] = [];
+  let missed = 0;
+  let expected = 0;
+  for (const [workload, changes] of concerned) {
+    const seen = rollouts.get(workload) ?? [];
+    const reactions = changes.map((change) => ({
+      change,
+      first: seen.find(({ version }) => version > change.version),
+    }));
+    for (const { change, first } of reactions) if (first) latencies.push(first.at - change.at);
+    // Whatever comes after the last change comes after the others, too.
+    if (reactions.some(({ first }) => first === undefined)) missed += 1;
+    expected += changes.length;
+  }
+  let surplus = 0;
+  let total = 0;
+  for (const [workload, seen] of rollouts) {
+    total += seen.length;
+    surplus += Math.max(0, seen.length - (concerned.get(workload)?.length ?? 0));
+  }
+  return { latencies, missed, surplus, rollouts: total, expected };
+}
+
+function byWorkload(puts: readonly Put[]): ReadonlyMap<string, readonly Put[]> {
+  const all = new Map<string, Put[]>();
+  for (const put of puts) {
+    for (const workload of put.workloads) {
+      const list = all.get(workload);
+      if (list) list.push(put);
+      else all.set(workload, [put]);
+    }
+  }
+  return all;
+}
