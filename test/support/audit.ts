@@ -25,7 +25,7 @@ export interface Sighting {
 export class Audit {
   readonly #access: ApiAccess;
   readonly #namespace: string;
-  readonly #sightings = new Map<string, Sighting[]>();
+  readonly #sightings = new Map<AuditedKind, Map<string, Sighting[]>>();
   readonly #waiting = new Set<() => void>();
   readonly #stopping = new AbortController();
   readonly #watching: Promise<void>[] = [];
@@ -48,7 +48,7 @@ export class Audit {
 
   /** Every version of an object since the beginning, oldest first. */
   sightings(kind: AuditedKind, name: string): readonly Sighting[] {
-    return this.#sightings.get(`${kind}/${name}`) ?? [];
+    return this.#sightings.get(kind)?.get(name) ?? [];
   }
 
   /** The newest version; undefined if there is none or it was deleted. */
@@ -59,7 +59,7 @@ export class Audit {
 
   /** The newest versions of all that exist of a kind. */
   all(kind: AuditedKind): readonly AnyObject[] {
-    const lasts = [...this.#sightings].filter(([key]) => key.startsWith(`${kind}/`)).map(([, seen]) => seen.at(-1));
+    const lasts = [...(this.#sightings.get(kind)?.values() ?? [])].map((seen) => seen.at(-1));
     return lasts.flatMap((last) => (last && last.type !== 'DELETED' ? [last.object] : []));
   }
 
@@ -146,10 +146,10 @@ export class Audit {
   }
 
   #see(kind: AuditedKind, sighting: Sighting): void {
-    const key = `${kind}/${sighting.object.metadata.name}`;
-    const seen = this.#sightings.get(key);
-    if (seen) seen.push(sighting);
-    else this.#sightings.set(key, [sighting]);
+    const { name } = sighting.object.metadata;
+    const byName = this.#sightings.get(kind) ?? new Map<string, Sighting[]>();
+    this.#sightings.set(kind, byName);
+    byName.set(name, [...(byName.get(name) ?? []), sighting]);
     for (const done of [...this.#waiting]) done();
   }
 }
