@@ -2,6 +2,7 @@ import type { Applied, SourceId } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
+import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CheckpointEntry } from './engine-deps.ts';
 import { LedgerShard, type ShardContent } from './ledger-shard.ts';
@@ -43,7 +44,8 @@ export class Checkpoint {
   #dirty = new Set<number>();
   #cancel: (() => void) | undefined;
   #flushing: Promise<void> | undefined;
-  #complained = false;
+  #lastError: KubeError | undefined;
+  #stopBeat: (() => void) | undefined;
   #believable = false;
 
   constructor(deps: CheckpointDeps) {
@@ -97,7 +99,8 @@ export class Checkpoint {
   async establish(): Promise<void> {
     for (const n of this.#shards.keys()) this.#dirty.add(n);
     await this.flush();
-    this.#beat();
+    if (this.#lastError && isTransient(this.#lastError)) throw this.#lastError;
+    if (!this.#stopBeat) this.#beat();
   }
 
   async flush(): Promise<void> {
@@ -112,8 +115,6 @@ export class Checkpoint {
     this.#cancel?.();
     this.#stopBeat?.();
   }
-
-  #stopBeat: (() => void) | undefined;
 
   #beat(): void {
     this.#stopBeat = this.#deps.clock.after(HEARTBEAT_MS, () => {
@@ -135,6 +136,7 @@ export class Checkpoint {
     if (!this.#deps.mayWrite() || this.#dirty.size === 0) return;
     const dirty = this.#dirty;
     this.#dirty = new Set();
+    this.#lastError = undefined;
     const texts = this.#serialise();
     for (const n of dirty) {
       const shard = this.#shards[n];
@@ -148,7 +150,7 @@ export class Checkpoint {
         this.#failed(error);
       }
     }
-    if (this.#dirty.size > 0) this.#arm(this.#complained ? HEARTBEAT_MS : FLUSH_MS);
+    if (this.#lastError) this.#arm(isTransient(this.#lastError) ? FLUSH_MS : HEARTBEAT_MS);
   }
 
   /** One text per shard; grows the number of shards until each fits. */
@@ -182,6 +184,7 @@ export class Checkpoint {
     try {
       return await shard.read();
     } catch (error) {
+      if (KubeError.is(error) && isTransient(error)) throw error;
       this.#failed(error);
       return undefined;
     }
@@ -191,9 +194,10 @@ export class Checkpoint {
     for (const [key, entry] of Object.entries(content.workloads)) this.#past.set(key, entry);
   }
 
+  /** Only what the server refuses for good is done without. */
   #failed(error: unknown): void {
     if (!KubeError.is(error)) throw error;
-    this.#complained = error.status === 403 || error.status === 404;
+    this.#lastError = error;
     this.#deps.report.ledgerFailed(error);
   }
 }

@@ -1,4 +1,6 @@
 import type { KubeClient } from '../kube/client.ts';
+import type { KubeError } from '../kube/kube-error.ts';
+import { patiently } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { runWorkers } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -32,17 +34,23 @@ const DRAIN_MS = 4000;
 
 /** Runs until aborted: watch, remember, and bring what changed to whoever asked for it. */
 export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
-  const { client, options } = deps;
-  const installation = await installationKey(client, options.ownNamespace || undefined, (error) => {
-    if (deps.notify === undefined) deps.report.keyless(error);
-  });
-  const core = createCore(deps, installation, await seeSharedVersions(client, options), signal);
+  const { client, options, clock, report } = deps;
+  const patience = { clock, signal, retrying: (error: KubeError) => report.waitingForServer(error) };
+  const keyless = (error: KubeError | undefined): void => {
+    if (deps.notify === undefined) report.keyless(error);
+  };
+  const installation = await patiently(
+    () => installationKey(client, options.ownNamespace || undefined, keyless),
+    patience,
+  );
+  const sharedVersions = await patiently(() => seeSharedVersions(client, options), patience);
+  const core = createCore(deps, installation, sharedVersions, signal);
   const hands = createHands(deps, core, installation, signal);
   const { engine, checkpoint, reader, watches } = core;
   const reading = reader.run();
   await follow({ ...core, options, report: deps.report, pauses: hands.pauses }, deps.notify === undefined);
   if (deps.notify === undefined) {
-    await checkpoint.load();
+    await patiently(() => checkpoint.load(), patience);
     for (const ref of engine.unread()) reader.want(ref);
     await reader.settled();
   }
@@ -50,12 +58,24 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   core.begin();
   deps.onReady();
   await deps.leadership.run(signal, async (term) => {
-    if (deps.notify === undefined) await takeOver(deps, hands);
-    await work(deps, hands, term);
+    const isReady = deps.notify !== undefined || (await begins(deps, hands, term));
+    if (isReady) await work(deps, hands, term);
   });
   reader.stop();
   checkpoint.stop();
   await Promise.all([reading, watches.ended()]);
+}
+
+/** False if the term ended before it could begin. */
+async function begins(deps: ControllerDeps, hands: Hands, term: AbortSignal): Promise<boolean> {
+  const retrying = (error: KubeError): void => deps.report.waitingForServer(error);
+  try {
+    await patiently(() => takeOver(deps, hands), { clock: deps.clock, signal: term, retrying });
+    return true;
+  } catch (error) {
+    if (term.aborted) return false;
+    throw error;
+  }
 }
 
 /** A new term: know what the leader before us settled, finish what it began, and only then write. */
@@ -63,8 +83,8 @@ async function takeOver(deps: ControllerDeps, { core, jobs, pauses }: Hands): Pr
   const { engine, checkpoint } = core;
   if (deps.options.enableHa) await checkpoint.load();
   engine.reconsider();
-  checkpoint.forgetPast();
   await checkpoint.establish();
+  checkpoint.forgetPast();
   await jobs.resume();
   for (const { workload } of engine.states.values()) pauses.seen(workload);
 }

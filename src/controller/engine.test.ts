@@ -366,3 +366,13 @@ test('opting in counts from then on', () => {
   world.engine.workloadSeen(web(11), 'watch');
   expect(world.waits()).toEqual([]);
 });
+
+test('a first start rolls nothing for a source that could be read only later', () => {
+  const world = setUp();
+  world.sources.put({ ...source('A', 5), fingerprint: undefined }, false);
+  world.engine.workloadSeen(web(3), 'list');
+  world.engine.begin();
+  expect(world.wanted).toEqual([APP]);
+  world.engine.sourceTurned(APP, world.sources.fill(source('A', 5)), 5);
+  expect(world.waits()).toEqual([]);
+});

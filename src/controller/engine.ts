@@ -45,8 +45,7 @@ export class Engine {
       if (!state) continue;
       const verdict = this.verdicts.of(state, ref);
       rolled.push([state, verdict]);
-      const asOf = turn.before === turn.after ? version : Math.max(state.since, version - 1);
-      this.#consider(state, ref, verdict, this.#past(ref, asOf, turn));
+      this.#consider(state, ref, verdict, this.#past(ref, momentOf(state, turn, version), turn));
     }
     if (turn.before !== turn.after && turn.before !== UNKNOWN) this.#deps.report.sourceChanged(ref, turn, rolled);
   }
@@ -277,3 +276,11 @@ export class Engine {
 
 /** A change that only an unreadable annotation holds back is not forgotten: it rolls when the annotation is mended. */
 const staysOpen = (verdict: Verdict): boolean => verdict.reload || verdict.because === 'invalid-annotation';
+
+/** The moment that tells what a workload began with, of a source that turned. */
+function momentOf(state: WorkloadState, turn: Turn, version: number): number {
+  if (turn.before === turn.after) return version;
+  // Listed with the workload and read only now: any moment will do.
+  if (turn.isRead) return state.since || Number.POSITIVE_INFINITY;
+  return Math.max(state.since, version - 1);
+}

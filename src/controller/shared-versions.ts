@@ -2,6 +2,7 @@ import { kindNamed } from '../api/kinds.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../api/resources.ts';
 import type { KubeClient, Scope } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
+import { isTransient } from '../kube/patiently.ts';
 import type { ControllerOptions } from './options.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function seeSharedVersions(client: KubeClient, options: ControllerO
       last = version;
     }
   } catch (error) {
-    if (KubeError.is(error)) return false;
+    if (KubeError.is(error) && !isTransient(error)) return false;
     throw error;
   }
   return kinds.length > 1;

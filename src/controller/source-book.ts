@@ -26,6 +26,8 @@ export interface Turn {
   readonly after: Applied;
   /** Whether a rule may now judge differently, although the data is the same. */
   readonly flagsMoved: boolean;
+  /** Nothing happened: what had been listed has now been read. */
+  readonly isRead?: true;
 }
 
 const MAX_ERAS = 8;
@@ -116,7 +118,7 @@ export class SourceBook {
     const known = page?.source;
     if (!page || known?.resourceVersion !== source.resourceVersion) return this.put(source, false);
     page.source = source;
-    return { before: UNKNOWN, after: this.current(source.ref), flagsMoved: false };
+    return { before: UNKNOWN, after: this.current(source.ref), flagsMoved: false, isRead: true };
   }
 
   /** `version` of the deletion, undefined when only its absence was noticed. */

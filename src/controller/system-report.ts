@@ -68,6 +68,10 @@ export class SystemReport {
     this.#once('Jobs are replaced without a safety net: a crash between delete and create loses one', error, 'secrets');
   }
 
+  waitingForServer(error: KubeError): void {
+    this.#log.warn(`waiting for the API server: ${error.message}`);
+  }
+
   unreadable(ref: SourceRef, error: KubeError): void {
     this.#log.warn(`cannot read ${ref.kind} ${ref.namespace}/${ref.name}: ${error.message}`);
   }

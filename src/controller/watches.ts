@@ -1,6 +1,7 @@
 import type { Resource } from '../api/resources.ts';
 import type { KubeClient, Scope } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
+import { patiently } from '../kube/patiently.ts';
 import { type ReflectEvent, type ReflectOptions, Reflector } from '../kube/reflect.ts';
 import { pause } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -106,7 +107,8 @@ export class Watches {
 
   async #isServed({ group, version, plural }: Resource): Promise<boolean> {
     try {
-      const kinds = await this.#deps.client.discover(group);
+      // Not knowing is not the same as not being there: what is there has to be listed before anything is decided.
+      const kinds = await patiently(() => this.#deps.client.discover(group), this.#deps);
       return kinds.some((kind) => kind.version === version && kind.plural === plural);
     } catch (error) {
       if (!KubeError.is(error)) throw error;

@@ -41,6 +41,7 @@ export async function runControllerCommand(argv: readonly string[], io: Io): Pro
     await startController(parsed.settings, parsed.warnings, log, io);
     return 0;
   } catch (error) {
+    if (io.signal.aborted) return 0;
     log.error(`Attune cannot go on: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }

@@ -1,0 +1,67 @@
+import type { KindName } from '../../../src/api/kinds.ts';
+import { type Audit, templateIn } from '../../support/audit.ts';
+import type { AnyObject } from '../../support/sandbox.ts';
+import type { SourceName } from '../../support/workloads.ts';
+
+/** A workload and the sources whose change is to roll it. */
+export interface Use {
+  readonly kind: KindName;
+  readonly name: string;
+  readonly sources: readonly SourceName[];
+}
+
+export interface Judgement {
+  readonly workload: string;
+  /** Revisions without a change of data since the one before: their resource versions. */
+  readonly surplus: readonly number[];
+  /** Sources whose last change came after the last revision. */
+  readonly missed: number;
+}
+
+const versionOf = (object: AnyObject): number => Number(object.metadata.resourceVersion);
+
+/** When the pods were made anew, in the server's own time; the first is the beginning. */
+export function revisionsOf(audit: Audit, kind: KindName, name: string): readonly number[] {
+  if (kind === 'CronJob') return [0, ...runsOf(audit, name)];
+  const revisions: number[] = [];
+  let last = '';
+  for (const { object } of audit.sightings(kind, name)) {
+    const text = JSON.stringify([templateIn(kind, object), object['spec'].restartAt]);
+    if (text !== last) revisions.push(versionOf(object));
+    last = text;
+  }
+  return revisions;
+}
+
+/** A CronJob has no revisions: its Jobs are what a change brings about. */
+function runsOf(audit: Audit, name: string): readonly number[] {
+  const owned = audit
+    .all('Job')
+    .filter((job) => job.metadata['ownerReferences' as never]?.[0]?.['name'] === name)
+    .map((job) => audit.sightings('Job', job.metadata.name)[0]?.object);
+  return owned.flatMap((job) => (job ? [versionOf(job)] : [])).sort((a, b) => a - b);
+}
+
+/** When the data of a source changed, its creation not counted. */
+function changesOf(audit: Audit, { kind, name }: SourceName): readonly number[] {
+  const changes: number[] = [];
+  let last: string | undefined;
+  for (const { object } of audit.sightings(kind, name)) {
+    const text = JSON.stringify(object['data']);
+    if (last !== undefined && text !== last) changes.push(versionOf(object));
+    last = text;
+  }
+  return changes;
+}
+
+/** Judges from outside: by what the API server showed to everybody, and in its own order. */
+export function verdictOn(use: Use, revisions: readonly number[], audit: Audit): Judgement {
+  const changes = use.sources.map((source) => changesOf(audit, source));
+  const all = changes.flat();
+  const surplus = revisions
+    .slice(1)
+    .filter((revision, at) => !all.some((change) => change > (revisions[at] ?? 0) && change < revision));
+  const last = revisions.at(-1) ?? 0;
+  const missed = changes.filter((of) => (of.at(-1) ?? 0) > last).length;
+  return { workload: `${use.kind}/${use.name}`, surplus, missed };
+}
