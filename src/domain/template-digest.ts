@@ -22,25 +22,19 @@ export function digestTemplate(template: JsonObject, digest: (text: string) => s
 
 /**
  * The template as if no reloader had ever touched it, and what reloaders left there. A list or map that a mark could have
- * brought into being counts as missing when nothing else is in it.
+ * brought into being is always there, if need be empty.
  */
 function separate(template: JsonObject): { readonly bare: JsonObject; readonly marks: readonly unknown[] } {
   const metadata = objectIn(template['metadata']);
   const spec = objectIn(template['spec']);
-  const { [LAST_RELOADED_FROM]: from, [NUDGE]: nudge, ...foreign } = objectIn(metadata['annotations']);
+  const { [LAST_RELOADED_FROM]: from, [NUDGE]: nudge, ...annotations } = objectIn(metadata['annotations']);
   const marks: unknown[] = [from, nudge];
   const containers = listIn(spec['containers']).map((entry) => {
     const container = objectIn(entry);
-    const env = listIn(container['env']);
-    const own = env.filter((variable) => !isMarkVariable(variable));
-    marks.push(own.length < env.length ? env.filter(isMarkVariable) : undefined);
-    return { ...container, env: own.length > 0 ? own : undefined };
+    const all = listIn(container['env']);
+    const env = all.filter((variable) => !isMarkVariable(variable));
+    marks.push(env.length < all.length ? all.filter(isMarkVariable) : undefined);
+    return { ...container, env };
   });
-  const annotations = Object.keys(foreign).length > 0 ? foreign : undefined;
-  const rest = { ...metadata, annotations };
-  const isEmpty = Object.values(rest).every((value) => value === undefined || value === null);
-  return {
-    bare: { ...template, metadata: isEmpty ? undefined : rest, spec: { ...spec, containers } },
-    marks,
-  };
+  return { bare: { ...template, metadata: { ...metadata, annotations }, spec: { ...spec, containers } }, marks };
 }

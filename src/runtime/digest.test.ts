@@ -22,6 +22,17 @@ test('exact is equal exactly if the pieces are', () => {
   );
 });
 
+test('a value that looks like the next piece is still a value', () => {
+  const two: readonly Piece[] = [
+    { part: 'data', key: 'a', value: '1' },
+    { part: 'data', key: 'b', value: '2' },
+  ];
+  for (const value of ['1data:1:1:b2', '1data:1:b2', '1data:1::b2', '1datab2', '1b2', '1;b=2']) {
+    const one: readonly Piece[] = [{ part: 'data', key: 'a', value }];
+    expect(digest.fingerprint(one).exact).not.toBe(digest.fingerprint(two).exact);
+  }
+});
+
 test('exact tells nothing to whoever lacks the key, and the mark is the same for all', () => {
   const other = createDigest(new Uint8Array(32).fill(2));
   const data: readonly Piece[] = [{ part: 'secret', key: 'pin', value: 'MTIzNA==' }];
