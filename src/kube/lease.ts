@@ -80,12 +80,15 @@ class Election {
 
   /** True: the lease is ours. */
   async acquire(): Promise<boolean> {
-    return this.#attempt(async (signal) => {
+    const acquired = await this.#attempt(async (signal) => {
       this.#see((await this.#read(signal)) ?? null);
       if (!this.#isFree()) return false;
       await this.#write(signal);
       return true;
     });
+    // It was free and another was faster: watch the one who holds it now.
+    if (!acquired && !this.#signal.aborted && this.#isFree()) await this.#lookAgain();
+    return acquired;
   }
 
   /** Leads until the lease cannot be renewed, or is found in other hands, or the election is called off. */
@@ -196,7 +199,7 @@ class Election {
     return clock.now() < this.#deadline && this.#isOurs();
   }
 
-  /** After a renewal that failed: was it a conflict, and with whom? */
+  /** After a write that failed: was it a conflict, and with whom? */
   async #lookAgain(): Promise<void> {
     await this.#attempt(async (signal) => {
       this.#see((await this.#read(signal)) ?? null);

@@ -1,0 +1,18 @@
+import { afterAll } from 'vitest';
+import { type ClientOptions, KubeClient } from '../../src/kube/client.ts';
+import type { ApiAccess } from '../../src/sandbox/api-request.ts';
+import { controlPlane } from './sandbox.ts';
+
+/** Our own client on a control plane of the tests, closed after the test file. */
+export function kubeClient(access: ApiAccess = controlPlane(), options: ClientOptions = {}): KubeClient {
+  const client = new KubeClient(
+    {
+      server: new URL(access.server),
+      tls: { ca: access.authority },
+      authorization: () => `Bearer ${access.token}`,
+    },
+    options,
+  );
+  afterAll(() => client.close());
+  return client;
+}
