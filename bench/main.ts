@@ -23,6 +23,7 @@ async function runScenario(scenario: Scenario, context: Context): Promise<void> 
   const arena = scenario.storeBytes === undefined ? await context.shared() : await openArena(dir, scenario.storeBytes);
   const load = loadNow();
   say(`\n${scenario.id}: ${scenario.title} (load ${load.toFixed(2)})`);
+  const breaks = arena.watcher.breaks;
   try {
     await scenario.run({
       arena,
@@ -36,6 +37,7 @@ async function runScenario(scenario: Scenario, context: Context): Promise<void> 
         writeFileSync(join(dir, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`);
       },
     });
+    if (arena.watcher.breaks > breaks) say(`  the bench's own watch broke ${arena.watcher.breaks - breaks} times`);
   } finally {
     if (scenario.storeBytes === undefined) await arena.clear(contenders);
     else await arena.close();

@@ -28,6 +28,7 @@ export class Watcher {
   #count = 0;
   #waiting: (() => void) | undefined;
   #closed = false;
+  #breaks = 0;
 
   private constructor(access: Access) {
     this.#access = access;
@@ -55,6 +56,11 @@ export class Watcher {
 
   get count(): number {
     return this.#count;
+  }
+
+  /** How often a watch had to be opened again; what was timed meanwhile came late. */
+  get breaks(): number {
+    return this.#breaks;
   }
 
   reset(): void {
@@ -100,11 +106,7 @@ export class Watcher {
       sent.end();
     });
     this.#open.push(answer);
-    answer.on('error', () => {});
-    answer.on('close', () => {
-      // A bench that has stopped looking must not go on to count.
-      if (!this.#closed) throw new Error(`the bench's own watch of ${kind} has ended`);
-    });
+    let last = resourceVersion;
     const parts: Buffer[] = [];
     answer.on('data', (chunk: Buffer) => {
       const at = now();
@@ -112,11 +114,20 @@ export class Watcher {
       for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
         parts.push(chunk.subarray(start, end));
         const { type, object } = JSON.parse(Buffer.concat(parts).toString()) as { type: string; object: Seen };
+        if (type === 'ERROR') throw new Error(`the bench's own watch of ${kind} cannot go on`);
         parts.length = 0;
         start = end + 1;
+        last = object.metadata.resourceVersion;
         this.#see(kind, type, object, at);
       }
       if (start < chunk.length) parts.push(chunk.subarray(start));
+    });
+    answer.on('error', () => {});
+    // The API server drops a watcher that is too slow for it. Nothing is lost: the next watch begins where it ended.
+    answer.on('close', () => {
+      if (this.#closed) return;
+      this.#breaks += 1;
+      void this.#watch(kind, last);
     });
   }
 
