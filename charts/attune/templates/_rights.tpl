@@ -13,12 +13,12 @@
 {{- if and $r.watchGlobally $r.namespaceSelector }}
 - apiGroups: [""]
   resources: [namespaces]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 {{- end }}
 {{- if $r.enableCSIIntegration }}
 - apiGroups: [secrets-store.csi.x-k8s.io]
   resources: [secretproviderclasses, secretproviderclasspodstatuses]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 {{- end }}
 - apiGroups: [apps]
   resources: [deployments, daemonsets, statefulsets]
@@ -58,14 +58,27 @@
   verbs: [create, patch]
 {{- end -}}
 
-{{/* Rights on the program's own objects, in its own namespace only. Creating cannot be limited to names. */}}
+{{/*
+Rights on the program's own objects, in its own namespace only. Where names are known they are named: the namespace may be
+somebody's home too. Creating cannot be limited to names.
+*/}}
 {{- define "attune.ownRules" -}}
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get, create, update, delete]
+  resourceNames:
+    - reloader-meta-info
+    # One shard holds the ledger of some thousand workloads; their number doubles as needed.
+    {{- range until 16 }}
+    - attune-ledger-{{ . }}
+    {{- end }}
+  verbs: [get, update]
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [create]
+# The ledger's key, and the manifest of a Job while it is being replaced.
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, create, delete]
+  verbs: [get, list, create, delete]
 {{- if include "attune.highlyAvailable" . }}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
