@@ -376,3 +376,13 @@ test('a first start rolls nothing for a source that could be read only later', (
   world.engine.sourceTurned(APP, world.sources.fill(source('A', 5)), 5);
   expect(world.waits()).toEqual([]);
 });
+
+test('what changed before our own write, and is heard of only later, is in its pods already', () => {
+  const world = running();
+  world.put(source('B', 10));
+  world.wrote('B', 20);
+  world.put(source('C', 15));
+  expect(world.waits()).toEqual([]);
+  world.put(source('D', 21));
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});

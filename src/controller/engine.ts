@@ -8,7 +8,7 @@ import type { EngineDeps } from './engine-deps.ts';
 import { OtherWriters } from './other-writers.ts';
 import type { Turn } from './source-book.ts';
 import { Verdicts } from './verdicts.ts';
-import { newState, refOf, sourceId, type WorkloadState } from './workload-state.ts';
+import { newState, refOf, remember, sourceId, type WorkloadState } from './workload-state.ts';
 
 /** How a workload's newest object reached us. `write`: in the answer to our own request. */
 type Origin = 'list' | 'watch' | 'write';
@@ -131,6 +131,8 @@ export class Engine {
     this.#enter(state);
     if (!this.#begun) return;
     if (state.held) this.#release(workloadKey(workload.ref), state);
+    const isNewLook = remember(state.looks, workload.fullTemplateDigest);
+    if (origin === 'write') this.#others.wroteOurselves(state, isNewLook);
     if (before.templateDigest !== workload.templateDigest) this.#others.templateMoved(state, version);
     else if (origin !== 'write' && !state.writing) this.#others.noticeRevert(state);
     this.#meet(state, version);

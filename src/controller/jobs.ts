@@ -46,7 +46,9 @@ export function createJobs(deps: JobsDeps): Jobs {
       // The number of runs is part of it: going back to an earlier value is a change of its own.
       const answered = [uid, state.seq, ...changes.map(({ id, current }) => `${id}=${current}`).sort()].join(' ');
       const name = `${ref.name.slice(0, 52)}-${deps.shorten(answered).slice(0, SUFFIX)}`;
-      await createOnce(deps, ref.namespace, jobFromCronJob(cronJob, edit, { name }));
+      const job = await createOnce(deps, ref.namespace, jobFromCronJob(cronJob, edit, { name }));
+      // Its pods are newer than every change before it, also than those we have not heard of yet.
+      if (job) state.renewedAt = Number(job.metadata.resourceVersion);
     },
     async replace(state, edit) {
       const job = await deps.client.get<KubeObject>(JOBS, state.workload.ref);
@@ -61,11 +63,12 @@ export function createJobs(deps: JobsDeps): Jobs {
 }
 
 /** The name says what it answers, so one that exists already is ours. */
-async function createOnce(deps: JobsDeps, namespace: string, manifest: unknown): Promise<void> {
+async function createOnce(deps: JobsDeps, namespace: string, manifest: unknown): Promise<KubeObject | undefined> {
   try {
-    await deps.client.create(JOBS, namespace, manifest, { fieldManager: deps.fieldManager });
+    return await deps.client.create<KubeObject>(JOBS, namespace, manifest, { fieldManager: deps.fieldManager });
   } catch (error) {
     if (!KubeError.is(error, 'AlreadyExists')) throw error;
+    return undefined;
   }
 }
 

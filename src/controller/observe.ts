@@ -4,7 +4,7 @@ import type { DataObject, KubeObject, SecretProviderClassPodStatus } from '../ap
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import { piecesOf } from '../domain/fingerprint.ts';
 import { metadataKeys, parseWorkload } from '../domain/parse-workload.ts';
-import type { Source } from '../domain/source.ts';
+import type { Fingerprint, Source } from '../domain/source.ts';
 import type { Workload } from '../domain/workload.ts';
 import type { Digest } from '../runtime/digest.ts';
 import { type ClassStatus, classNameOf } from './classes.ts';
@@ -36,6 +36,12 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
   };
   const relevant = metadataKeys(keys);
 
+  /** Upstream compares its own hash, blind spots included. */
+  const fingerprint = (kind: SourceKind, object: KubeObject): Fingerprint => {
+    const { exact, mark } = digest.fingerprint(piecesOf(kind, object as DataObject));
+    return { exact: compat ? digest.text(mark) : exact, mark };
+  };
+
   const source = (kind: SourceKind, object: KubeObject, full: boolean, previous: Source | undefined): Source => {
     const { name, namespace = '', uid, resourceVersion, annotations } = object.metadata;
     const ref: SourceRef = previous?.ref ?? { kind, namespace: intern(namespace), name };
@@ -44,7 +50,7 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
       ref,
       uid: previous?.uid === uid ? previous.uid : uid,
       resourceVersion,
-      fingerprint: full ? digest.fingerprint(piecesOf(kind, object as DataObject)) : unchanged,
+      fingerprint: full ? fingerprint(kind, object) : unchanged,
       ignored: annotations?.[keys.ignore] === 'true',
       matchable: annotations?.[keys.match] === 'true',
     };
@@ -74,8 +80,12 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
     const isEmpty = (status.status?.objects ?? []).length === 0;
     if (className === undefined || (isEmpty && !compat)) return undefined;
     const { namespace = '', resourceVersion } = object.metadata;
-    const fingerprint = digest.fingerprint(piecesOf('SecretProviderClass', status));
-    return { namespace: intern(namespace), className, resourceVersion, fingerprint };
+    return {
+      namespace: intern(namespace),
+      className,
+      resourceVersion,
+      fingerprint: fingerprint('SecretProviderClass', status),
+    };
   };
 
   return { source, workload, classStatus };

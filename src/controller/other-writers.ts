@@ -5,7 +5,7 @@ import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger.ts';
 import { carriesMark, parseLastReloadedFrom } from '../domain/marks.ts';
 import type { Workload } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
-import { refOf, rememberTemplate, sourceId, type WorkloadState } from './workload-state.ts';
+import { refOf, remember, sourceId, type WorkloadState } from './workload-state.ts';
 
 type Deps = Pick<EngineDeps, 'sources' | 'strategy' | 'sharedVersions' | 'policy' | 'report'>;
 
@@ -30,20 +30,21 @@ export class OtherWriters {
    */
   templateMoved(state: WorkloadState, version: number): void {
     const { workload } = state;
-    const isNew = !state.templates.includes(workload.templateDigest);
-    rememberTemplate(state, workload.templateDigest);
-    const brings = kindNamed(workload.ref.kind)?.effect === 'patch';
-    state.renewedAt = isNew && brings && this.#deps.sharedVersions() && !this.#deps.policy.compat ? version : -1;
+    const isNew = remember(state.templates, workload.templateDigest);
+    state.renewedAt = isNew && this.#provesAge(workload) ? version : -1;
     state.undelivered.clear();
     if (isNew) {
       state.reapplied.clear();
       state.wrote.clear();
       return;
     }
-    // What was trusted to new pods is open again: they may be on their way out.
-    for (const [id, applied] of state.trusted) state.applied.set(id, applied);
-    state.trusted.clear();
+    this.#distrust(state);
     this.noticeRevert(state);
+  }
+
+  /** Our own write makes new pods as well: what changed before it, and is only heard of later, is in them. */
+  wroteOurselves(state: WorkloadState, isNewLook: boolean): void {
+    if (isNewLook && this.#provesAge(state.workload)) state.renewedAt = Number(state.workload.resourceVersion);
   }
 
   /** Whether new pods of another hand's making run with this data already. */
@@ -70,8 +71,22 @@ export class OtherWriters {
       state.applied.set(id, UNKNOWN);
       if (again) state.reapplied.set(id, current);
       else state.undelivered.add(id);
+      this.#distrust(state);
       this.#deps.report.reverted(state, ref, again);
     }
+  }
+
+  /** What was trusted to new pods is open again: they may be on their way out. */
+  #distrust(state: WorkloadState): void {
+    for (const [id, applied] of state.trusted) state.applied.set(id, applied);
+    state.trusted.clear();
+    state.renewedAt = -1;
+  }
+
+  /** Whether an edit of the template replaces pods, and versions can tell when. */
+  #provesAge(workload: Workload): boolean {
+    const replacesPods = kindNamed(workload.ref.kind)?.effect === 'patch';
+    return replacesPods && this.#deps.sharedVersions() && !this.#deps.policy.compat;
   }
 
   #isTaken({ workload, wroteAt }: WorkloadState, ref: SourceRef, mark: string): boolean {

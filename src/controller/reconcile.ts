@@ -72,7 +72,7 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
     if (!KubeError.is(error)) throw error;
     if (error.status === 404) return true;
     pass.conflicts += 1;
-    if (error.status !== 409 || pass.conflicts > MAX_CONFLICTS) {
+    if (!isOutdated(error, state, decidedOn) || pass.conflicts > MAX_CONFLICTS) {
       fail(deps, { key, state, changes, error });
       return true;
     }
@@ -80,6 +80,11 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
     if (state.workload.resourceVersion === decidedOn) await deps.catchUp(state);
     return false;
   }
+}
+
+/** A position in a JSON Patch that no longer holds what it held is called invalid, though the object only moved on. */
+function isOutdated(error: KubeError, state: WorkloadState, decidedOn: string): boolean {
+  return error.status === 409 || (error.status === 422 && state.workload.resourceVersion !== decidedOn);
 }
 
 /** What is still different now, in the order in which it changed. */

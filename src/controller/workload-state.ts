@@ -31,8 +31,10 @@ export interface WorkloadState {
   readonly reapplied: Map<SourceId, Applied>;
   /** Changes that another writer keeps undoing: visible, and tried again when the template moves. */
   readonly undelivered: Set<SourceId>;
-  /** Recent templates, newest last: going back to one of them proves nothing about the age of pods. */
+  /** Recent templates without marks, newest last: going back to one of them proves nothing about the age of pods. */
   readonly templates: string[];
+  /** The same, marks included. */
+  readonly looks: string[];
   /** Our write is on its way: what is seen meanwhile says nothing about it. */
   writing: boolean;
   /** Who waits for the next version of the object. */
@@ -63,6 +65,7 @@ export function newState(workload: Workload, born: number | undefined): Workload
     reapplied: new Map(),
     undelivered: new Set(),
     templates: [workload.templateDigest],
+    looks: [workload.fullTemplateDigest],
     writing: false,
     waiters: [],
     held: false,
@@ -70,11 +73,13 @@ export function newState(workload: Workload, born: number | undefined): Workload
   };
 }
 
-export function rememberTemplate(state: WorkloadState, digest: string): void {
-  const at = state.templates.indexOf(digest);
-  if (at >= 0) state.templates.splice(at, 1);
-  state.templates.push(digest);
-  if (state.templates.length > MAX_TEMPLATES) state.templates.shift();
+/** Puts a digest at the end of a list of recent ones; true if it was not among them. */
+export function remember(recent: string[], digest: string): boolean {
+  const at = recent.indexOf(digest);
+  if (at >= 0) recent.splice(at, 1);
+  recent.push(digest);
+  if (recent.length > MAX_TEMPLATES) recent.shift();
+  return at < 0;
 }
 
 export const sourceId = (ref: { readonly kind: SourceRef['kind']; readonly name: string }): SourceId =>
