@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { configMap, listOf, type ScriptedApi, scriptedApi } from '../../test/support/scripted-api.ts';
 import { CONFIG_MAPS, NAMESPACES, SECRETS } from '../api/resources.ts';
 import { type ClientOptions, KubeClient } from './client.ts';
@@ -198,17 +199,34 @@ describe('failures', () => {
     });
   });
 
-  test('no server, no answer, half an answer', async () => {
-    const { api, client } = await start(
-      { get: [(e) => e.cut(), () => {}, (e) => void e.write('{"a":').then(() => e.cut())] },
-      { idleMs: 100 },
-    );
+  test('no server, and half an answer', async () => {
+    const { api, client } = await start({ get: [(e) => e.cut(), (e) => void e.write('{"a":').then(() => e.cut())] });
     const get = () => client.get(CONFIG_MAPS, { name: 'a' });
     await expect(get()).rejects.toMatchObject({ reason: 'Unreachable', status: 0 });
-    await expect(get()).rejects.toMatchObject({ reason: 'Silent', status: 0 });
     await expect(get()).rejects.toMatchObject({ reason: 'Unreachable', status: 0 });
     await api[Symbol.asyncDispose]();
     await expect(get()).rejects.toMatchObject({ reason: 'Unreachable', status: 0 });
+  });
+
+  test('no answer, and one that falls silent', async () => {
+    const { client } = await start({ get: [() => {}, (e) => e.write('{"a":')] }, { idleMs: 100 });
+    await expect(client.get(CONFIG_MAPS, { name: 'a' })).rejects.toMatchObject({ reason: 'Silent', status: 0 });
+    await expect(client.get(CONFIG_MAPS, { name: 'a' })).rejects.toMatchObject({ reason: 'Silent', status: 0 });
+  });
+
+  test('watches do not use up the connections of other calls', async () => {
+    const { api, client } = await start({ watch: [() => {}], get: [(e) => e.json(200, {})] }, { maxSockets: 1 });
+    const stop = new AbortController();
+    const watches = [1, 2, 3].map(() =>
+      client
+        .watch(CONFIG_MAPS, {}, '1', stop.signal)
+        .next()
+        .catch(() => {}),
+    );
+    await eventually(() => api.requests.length).toBe(3);
+    await client.get(CONFIG_MAPS, { name: 'a' });
+    stop.abort();
+    await Promise.all(watches);
   });
 
   test('a read on a connection that the server had closed is asked again, a write is not', async () => {
@@ -227,7 +245,7 @@ describe('failures', () => {
     const reason = new Error('enough');
     const waiting = client.get(CONFIG_MAPS, { name: 'a' }, { signal: stop.signal });
     const check = expect(waiting).rejects.toBe(reason);
-    await expect.poll(() => api.requests.length).toBe(1);
+    await eventually(() => api.requests.length).toBe(1);
     stop.abort(reason);
     await check;
     await expect(client.get(CONFIG_MAPS, { name: 'a' }, { signal: stop.signal })).rejects.toBe(reason);

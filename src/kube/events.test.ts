@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { type Answer, type ScriptedApi, scriptedApi } from '../../test/support/scripted-api.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS } from '../api/resources.ts';
@@ -22,15 +23,10 @@ async function start(script: Partial<Record<'create' | 'patch' | 'get', readonly
   const sink = new EventSink({ client, clock, capacity });
   /** Until so many have been handled. */
   const handled = async (count: number) => {
-    await expect
-      .poll(
-        () => {
-          clock.advance(20);
-          return sink.counts.sent + sink.counts.failed;
-        },
-        { interval: 1 },
-      )
-      .toBe(count);
+    await eventually(() => {
+      clock.advance(20);
+      return sink.counts.sent + sink.counts.failed;
+    }).toBe(count);
   };
   return { api, client, clock, sink, handled };
 }
@@ -135,12 +131,12 @@ test('other calls go first, but not for ever', async () => {
   const gate = Promise.withResolvers<void>();
   const { api, client, clock, sink } = await start({ get: [(e) => gate.promise.then(() => e.json(200, {}))] });
   const other = client.get(CONFIG_MAPS, { namespace: 'a', name: 'b' });
-  await expect.poll(() => api.requests.length).toBe(1);
+  await eventually(() => api.requests.length).toBe(1);
   sink.post(event('rolled'));
   await clock.run(900);
   expect(api.requests).toHaveLength(1);
   await clock.run(200);
-  await expect.poll(() => api.requests.length).toBe(2);
+  await eventually(() => api.requests.length).toBe(2);
   gate.resolve();
   await other;
 });
@@ -162,7 +158,7 @@ test('close gives up at its deadline', async () => {
   for (const name of ['a', 'b', 'c']) sink.post(event('hello', name));
   const closing = sink.close(1000);
   await clock.run(20);
-  await expect.poll(() => api.requests.length).toBe(1);
+  await eventually(() => api.requests.length).toBe(1);
   clock.advance(1000);
   await closing;
   expect(sink.counts).toEqual({ sent: 0, dropped: 2, failed: 1 });

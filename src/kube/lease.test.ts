@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { type Exchange, scriptedApi } from '../../test/support/scripted-api.ts';
 import { type VirtualClock, virtualClock } from '../../test/support/virtual-clock.ts';
 import { KubeClient } from './client.ts';
@@ -217,7 +218,7 @@ describe('the second', () => {
     await b.live(3000);
     expect(b.told).toEqual(['holder a']);
     end(world.server);
-    await expect.poll(() => b.told).toContain('leading');
+    await eventually(() => b.told).toContain('leading');
   });
 
   test('takes over when the first was silent for the whole duration, by its own clock', async () => {
@@ -282,7 +283,7 @@ describe('losing it', () => {
     expect(leadership?.held()).toBe(true);
     a.clock.advance(10_000);
     expect(leadership?.held()).toBe(false);
-    await expect.poll(() => a.told).toContain('lost');
+    await eventually(() => a.told).toContain('lost');
   });
 
   test('a leader that finds another in its place stops, stands by, and may lead again', async () => {
@@ -293,7 +294,7 @@ describe('losing it', () => {
     await a.live(3000);
     expect(a.told.slice(3)).toEqual(['holder b', 'lost']);
     world.server.set({ holderIdentity: '' });
-    await expect.poll(() => a.told.at(-1)).toBe('leading');
+    await eventually(() => a.told.at(-1)).toBe('leading');
   });
 
   test('two candidates for a free lease: one leads', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { configMap, type Exchange, listOf, scriptedApi } from '../../test/support/scripted-api.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { CONFIG_MAPS } from '../api/resources.ts';
@@ -226,10 +227,7 @@ test('histories with cuts, forgotten positions, duplicates and reorderings end a
         for (const act of steps) await act(world);
         world.flush();
         world.change('last', false);
-        await Promise.race([
-          running,
-          expect.poll(() => reflector.values.has('shop/last'), { timeout: 5000, interval: 2 }).toBe(true),
-        ]);
+        await Promise.race([running, eventually(() => reflector.values.has('shop/last')).toBe(true)]);
         const fresh = [...world.state().values()].map((o) => [`shop/${o.metadata.name}`, o.metadata.resourceVersion]);
         expect(Object.fromEntries(reflector.values)).toEqual(Object.fromEntries(fresh));
         expect(shadow).toEqual(reflector.values);

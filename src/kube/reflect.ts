@@ -77,6 +77,7 @@ export class Reflector<T> {
   #failures = 0;
   readonly #complained = new Set<string>();
   #watchable = true;
+  #watchAgainAt = Number.NEGATIVE_INFINITY;
   #stopped: Error | undefined;
   /** Who waits for the next listing, and what to break so that it starts. */
   #asked: PromiseWithResolvers<void> | undefined;
@@ -133,7 +134,9 @@ export class Reflector<T> {
 
   async #turn(signal: AbortSignal, emit: Emit<T>): Promise<void> {
     try {
+      const idleMs = this.#watchAgainAt - this.#clock.now();
       if (this.#position === undefined || this.#asked) await this.#list(signal, emit);
+      else if (idleMs > 0) await this.#wait(idleMs, signal);
       else await this.#watch(signal, emit);
     } catch (error) {
       if (signal.aborted) return;
@@ -172,17 +175,20 @@ export class Reflector<T> {
         this.#position = this.#replica.apply(event, emit);
       }
     });
-    if (events === 0 && !this.#asked && this.#clock.now() - start < SHORT_WATCH_MS) {
-      this.#failures += 1;
-      await this.#wait(fullJitter(this.#failures, BACKOFF, this.#random), signal);
+    if (events > 0 || this.#asked) return;
+    if (this.#clock.now() - start >= SHORT_WATCH_MS) {
+      this.#failures = 0;
+      return;
     }
+    this.#failures += 1;
+    await this.#wait(fullJitter(this.#failures, BACKOFF, this.#random), signal);
   }
 
   /** Brings what failed into the state from which the next turn goes on, and waits as long as that needs. */
   async #recover(error: KubeError, signal: AbortSignal, emit: Emit<T>): Promise<void> {
     const forbidden = error.status === 403 || error.status === 405;
     if (error.verb === 'watch') {
-      if (forbidden) return this.#unwatchable(signal, emit);
+      if (forbidden) return this.#unwatchable(emit);
       if (this.#isLost(error)) this.#position = undefined;
     } else if (forbidden || error.status === 404) {
       this.#complain(error, emit);
@@ -203,10 +209,10 @@ export class Reflector<T> {
     return error.reason === 'BadAnswer' && this.#failures >= MAX_RESUMES;
   }
 
-  async #unwatchable(signal: AbortSignal, emit: Emit<T>): Promise<void> {
+  #unwatchable(emit: Emit<T>): void {
     if (this.#watchable) emit({ type: 'unwatchable' });
     this.#watchable = false;
-    await this.#wait(WATCH_AGAIN_MS, signal);
+    this.#watchAgainAt = this.#clock.now() + WATCH_AGAIN_MS;
   }
 
   #complain(error: KubeError, emit: Emit<T>): void {
@@ -229,7 +235,7 @@ export class Reflector<T> {
     try {
       await work(interrupt.signal);
     } catch (error) {
-      if (!interrupt.signal.aborted) throw error;
+      if (error !== interrupt.signal.reason) throw error;
     } finally {
       this.#interrupt = undefined;
       signal.removeEventListener('abort', stop);

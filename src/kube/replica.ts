@@ -14,6 +14,9 @@ interface Listing {
   abandon(): void;
 }
 
+// How many deletions are remembered where no bookmarks come, after which nothing older is believed to be news.
+const MAX_DELETED = 1000;
+
 /**
  * The digests of a kind's objects and the versions they were made of.
  *
@@ -106,6 +109,7 @@ export class Replica<T> {
   #remove(key: string, resourceVersion: string | undefined, emit: Emit<T>): void {
     this.#versions.delete(key);
     if (resourceVersion !== undefined) this.#deleted.set(key, resourceVersion);
+    if (this.#deleted.size > MAX_DELETED) this.#settle(this.#position);
     const previous = this.values.get(key);
     if (previous === undefined) return;
     this.values.delete(key);

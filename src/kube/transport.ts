@@ -30,6 +30,7 @@ export interface Observation {
 }
 
 export interface TransportOptions {
+  /** Most calls under way at once; watches are not among them. */
   readonly maxSockets?: number | undefined;
   /** How long an answer may say nothing before its connection counts as lost. */
   readonly idleMs?: number | undefined;
@@ -40,7 +41,7 @@ const IDLE_MS = 30_000;
 // The API server closes idle connections after 90 s, many load balancers after 60 s. We must be first: a write on a
 // connection that is just being closed is neither known to be done nor known to be not done.
 const KEEP_ALIVE_MS = 50_000;
-// Watches hold one socket each; the rest bounds how many writes are under way at once.
+// Bounds how many calls are under way at once. On two cores, 64 PATCHes in flight are served as fast as 1,000.
 const MAX_SOCKETS = 64;
 // A page of 500 large objects fits; what does not is refused before it fills the memory.
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -49,6 +50,8 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export class Transport {
   readonly #connection: Connection;
   readonly #agent: http.Agent;
+  /** Watches hold a socket each, for as long as they live: they must not use up those of the others. */
+  readonly #watchAgent: http.Agent;
   readonly #request: typeof http.request;
   readonly #target: { readonly host: string; readonly port: string; readonly prefix: string };
   readonly #observe: ((call: Observation) => void) | undefined;
@@ -61,14 +64,13 @@ export class Transport {
     this.#idleMs = options.idleMs ?? IDLE_MS;
     const { server, tls } = connection;
     const secure = server.protocol === 'https:';
-    const sockets = {
-      keepAlive: true,
-      scheduling: 'lifo' as const,
-      timeout: KEEP_ALIVE_MS,
-      maxSockets: options.maxSockets ?? MAX_SOCKETS,
-    };
     this.#request = secure ? https.request : http.request;
-    this.#agent = connection.agent ?? (secure ? new https.Agent({ ...sockets, ...tls }) : new http.Agent(sockets));
+    const newAgent = (maxSockets: number): http.Agent => {
+      const sockets = { keepAlive: true, scheduling: 'lifo', timeout: KEEP_ALIVE_MS, maxSockets } as const;
+      return connection.agent ?? (secure ? new https.Agent({ ...sockets, ...tls }) : new http.Agent(sockets));
+    };
+    this.#agent = newAgent(options.maxSockets ?? MAX_SOCKETS);
+    this.#watchAgent = newAgent(Number.POSITIVE_INFINITY);
     this.#target = {
       host: server.hostname.replace(/^\[|\]$/g, ''),
       port: server.port || (secure ? '443' : '80'),
@@ -119,6 +121,7 @@ export class Transport {
 
   close(): void {
     this.#agent.destroy();
+    this.#watchAgent.destroy();
   }
 
   async #send(call: Call, refused: boolean): Promise<IncomingMessage> {
@@ -153,7 +156,7 @@ export class Transport {
     if (signal?.aborted) return Promise.reject(abortReason(signal));
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const request = this.#request({
-      agent: this.#agent,
+      agent: call.verb === 'watch' ? this.#watchAgent : this.#agent,
       host: this.#target.host,
       port: this.#target.port,
       method: call.method,

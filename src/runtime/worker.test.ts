@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { KeyedQueue } from './queue.ts';
 import { runWorkers } from './worker.ts';
@@ -19,7 +20,7 @@ test('as many keys are in hand as there are workers', async () => {
     },
     failed: () => {},
   });
-  await expect.poll(() => begun).toEqual(['a', 'b', 'c']);
+  await eventually(() => begun).toEqual(['a', 'b', 'c']);
   gate.resolve();
   await running;
   expect(begun).toEqual(['a', 'b', 'c', 'd']);
