@@ -20,7 +20,6 @@ const markOf = (data: string): string => data.toLowerCase().padEnd(40, '0');
 
 const source = (data: string, version: number, ref = APP): Source => ({
   ref,
-  uid: 'u',
   resourceVersion: String(version),
   fingerprint: { exact: data, mark: markOf(data) },
   ignored: false,

@@ -111,8 +111,13 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
 async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly Scope[]): Promise<void> {
   const { door, engine, pauses, watches } = deps;
   const options = {
-    digest: (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined) =>
-      door.workload(kind, object, previous),
+    digest: (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined) => {
+      const { namespace = '', name, resourceVersion, generation } = object.metadata;
+      const known = engine.states.get(workloadKey({ kind: kind.kind, namespace, name }))?.workload;
+      // The answer to our own write was this very version.
+      if (known?.resourceVersion === resourceVersion) return { workload: known, generation };
+      return door.workload(kind, object, previous);
+    },
   };
   const tell = (event: ReflectEvent<SeenWorkload>): void => {
     if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
@@ -152,8 +157,8 @@ async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promis
   const flags = new Map<string, Source>();
   const labelSelector = options.resourceLabelSelector;
   const put = (ref: SourceRef, fingerprint: Source['fingerprint'], resourceVersion: string, born: boolean): void => {
-    const { ignored = false, matchable = false, uid = '' } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
-    const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable };
+    const { ignored = false, matchable = false } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
+    const source: Source = { ref, resourceVersion, fingerprint, ignored, matchable };
     turned(ref, sources.put(source, born), Number(resourceVersion));
   };
   const tellClass = (event: ReflectEvent<Source>): void => {

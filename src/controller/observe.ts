@@ -43,12 +43,11 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
   };
 
   const source = (kind: SourceKind, object: KubeObject, full: boolean, previous: Source | undefined): Source => {
-    const { name, namespace = '', uid, resourceVersion, annotations } = object.metadata;
+    const { name, namespace = '', resourceVersion, annotations } = object.metadata;
     const ref: SourceRef = previous?.ref ?? { kind, namespace: intern(namespace), name };
     const unchanged = previous?.resourceVersion === resourceVersion ? previous.fingerprint : undefined;
     return {
       ref,
-      uid: previous?.uid === uid ? previous.uid : uid,
       resourceVersion,
       fingerprint: full ? fingerprint(kind, object) : unchanged,
       ignored: annotations?.[keys.ignore] === 'true',

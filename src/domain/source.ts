@@ -9,7 +9,6 @@ export interface Fingerprint {
 /** A ConfigMap, Secret or SecretProviderClass as the core knows it: never its bytes. */
 export interface Source {
   readonly ref: SourceRef;
-  readonly uid: string;
   readonly resourceVersion: string;
   /** Undefined: listed without its bytes, and nobody has needed them yet. */
   readonly fingerprint: Fingerprint | undefined;
