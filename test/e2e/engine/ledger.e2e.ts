@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest';
+import { Audit } from '../../support/audit.ts';
+import { startController } from '../../support/controller.ts';
+import { api, controlPlane, namespace } from '../../support/sandbox.ts';
+import { pathOf, sha1 } from '../../support/workloads.ts';
+import { AUTO, movesIn, untilMarked } from '../reloader/moves.ts';
+
+const DEPLOYMENT = 'Deployment';
+
+/** A controller for one namespace; its ledger lives in a namespace of its own, so that tests do not meet. */
+const start = (shop: string, own: string, flags: readonly string[] = []) =>
+  startController({ home: own, access: controlPlane(), flags: [`--namespaces=${shop}`, ...flags] });
+
+const rollsOf = (audit: Audit, name: string): number => audit.templates(DEPLOYMENT, name).length - 1;
+
+test('a first start on many running workloads rolls nothing, and the next change rolls each once', async () => {
+  const shop = await namespace('first-start');
+  const moves = movesIn(shop);
+  const names = Array.from({ length: 100 }, (_, n) => `web-${n}`);
+  await Promise.all(
+    names.map(async (name) => {
+      await moves.createSource('ConfigMap', name, { greeting: 'hello' });
+      await moves.createUser(name, name);
+    }),
+  );
+  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  await using _controller = await start(shop, await namespace('first-home'));
+  const last = names.at(-1) ?? '';
+  await moves.setData('ConfigMap', last, { greeting: 'bye' });
+  await untilMarked(audit, DEPLOYMENT, last, { greeting: 'bye' });
+  expect(names.map((name) => rollsOf(audit, name))).toEqual(names.map((name) => (name === last ? 1 : 0)));
+});
+
+test('changes made while nobody was there are brought once, and nothing else is touched', async () => {
+  const shop = await namespace('downtime');
+  const own = await namespace('downtime-home');
+  const moves = movesIn(shop);
+  for (const name of ['changed', 'quiet', 'back', 'deleted', 'rolled']) {
+    await moves.createSource('ConfigMap', name, { value: '1' });
+    await moves.createUser(name, name);
+  }
+  await moves.createSource('Secret', 'hidden', { value: '1' });
+  await moves.create(DEPLOYMENT, 'hidden', {
+    annotations: AUTO,
+    pod: { containers: [{ name: 'app', image: 'app', envFrom: [{ secretRef: { name: 'hidden' } }] }] },
+  });
+  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  const first = await start(shop, own);
+  await moves.setData('ConfigMap', 'rolled', { value: '2' });
+  await untilMarked(audit, DEPLOYMENT, 'rolled', { value: '2' });
+  await first.kill9();
+
+  await moves.setData('ConfigMap', 'changed', { value: '2' });
+  await moves.setData('ConfigMap', 'rolled', { value: '3' });
+  await moves.setData('Secret', 'hidden', { value: '2' });
+  await moves.setData('ConfigMap', 'back', { value: '2' });
+  await moves.setData('ConfigMap', 'back', { value: '1' });
+  await moves.deleteSource('ConfigMap', 'deleted');
+  await api().patch(pathOf('ConfigMap', shop, 'quiet'), { metadata: { labels: { only: 'metadata' } } });
+
+  await using _second = await start(shop, own);
+  await untilMarked(audit, DEPLOYMENT, 'changed', { value: '2' });
+  await untilMarked(audit, DEPLOYMENT, 'rolled', { value: '3' });
+  await untilMarked(audit, DEPLOYMENT, 'hidden', { value: '2' });
+  const rolls = Object.fromEntries(
+    ['changed', 'quiet', 'back', 'deleted', 'rolled', 'hidden'].map((name) => [name, rollsOf(audit, name)]),
+  );
+  expect(rolls).toEqual({ changed: 1, quiet: 0, back: 0, deleted: 0, rolled: 2, hidden: 1 });
+});
+
+test.each([
+  ['the checkpoint is lost', [], true],
+  ['the absence was too long', ['--catch-up-max=1ms'], false],
+] as const)('when %s nothing is rolled for the past', async (_why, flags, lose) => {
+  const shop = await namespace('baseline');
+  const own = await namespace('baseline-home');
+  const moves = movesIn(shop);
+  for (const name of ['past', 'future']) {
+    await moves.createSource('ConfigMap', name, { value: '1' });
+    await moves.createUser(name, name);
+  }
+  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  const first = await start(shop, own);
+  await moves.setData('ConfigMap', 'past', { value: '2' });
+  await untilMarked(audit, DEPLOYMENT, 'past', { value: '2' });
+  await first.kill9();
+  await moves.setData('ConfigMap', 'past', { value: '3' });
+  if (lose) await api().delete(`/api/v1/namespaces/${own}/configmaps/attune-ledger-0`);
+
+  await using second = await start(shop, own, flags);
+  await second.untilLine(/everything that runs counts as current/);
+  await moves.setData('ConfigMap', 'future', { value: '2' });
+  await untilMarked(audit, DEPLOYMENT, 'future', { value: '2' });
+  expect(rollsOf(audit, 'past')).toBe(1);
+});
+
+test('what another reloader did meanwhile is not done again', async () => {
+  const shop = await namespace('relay');
+  const own = await namespace('relay-home');
+  const moves = movesIn(shop);
+  const names = Array.from({ length: 20 }, (_, n) => `web-${n}`);
+  for (const name of names) {
+    await moves.createSource('ConfigMap', name, { value: '1' });
+    await moves.createUser(name, name);
+  }
+  const first = await start(shop, own);
+  expect(await first.stop()).toBe(0);
+  for (const name of names) {
+    await moves.setData('ConfigMap', name, { value: '2' });
+    const env = [{ name: `STAKATER_${name.toUpperCase().replace('-', '_')}_CONFIGMAP`, value: sha1({ value: '2' }) }];
+    const body = { spec: { template: { spec: { containers: [{ name: 'app', env }] } } } };
+    await api().patch(pathOf(DEPLOYMENT, shop, name), body, 'strategic');
+  }
+  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  await using _second = await start(shop, own);
+  await moves.setData('ConfigMap', 'web-0', { value: '3' });
+  await untilMarked(audit, DEPLOYMENT, 'web-0', { value: '3' });
+  expect(names.slice(1).map((name) => rollsOf(audit, name))).toEqual(names.slice(1).map(() => 0));
+});
+
+test('nothing that is stored helps to guess a Secret', async () => {
+  const shop = await namespace('guess');
+  const own = await namespace('guess-home');
+  const moves = movesIn(shop);
+  await moves.createSource('Secret', 'db', { password: 'swordfish' });
+  await moves.create(DEPLOYMENT, 'web', {
+    annotations: AUTO,
+    pod: { containers: [{ name: 'app', image: 'app', envFrom: [{ secretRef: { name: 'db' } }] }] },
+  });
+  await using controller = await start(shop, own, ['--reload-strategy=annotations']);
+  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  await moves.setData('Secret', 'db', { password: 'herring' });
+  const object = await untilMarked(audit, DEPLOYMENT, 'web', { password: 'herring' });
+  const ledger = await api().get(`/api/v1/namespaces/${own}/configmaps/attune-ledger-0`);
+  const stored = JSON.stringify([object.metadata.annotations, ledger['data']]);
+  for (const password of ['swordfish', 'herring']) {
+    for (const trace of [password, Buffer.from(password).toString('base64'), sha1({ password })]) {
+      expect(stored).not.toContain(trace);
+      expect(controller.lines.join('\n')).not.toContain(trace);
+    }
+  }
+});

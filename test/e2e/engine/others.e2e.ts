@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest';
+import { Audit } from '../../support/audit.ts';
+import { type Controller, startController } from '../../support/controller.ts';
+import { faultProxy } from '../../support/proxy.ts';
+import { api, controlPlane, namespace } from '../../support/sandbox.ts';
+import { pathOf } from '../../support/workloads.ts';
+import { type Moves, movesIn, untilMarked } from '../reloader/moves.ts';
+
+const DEPLOYMENT = 'Deployment';
+
+interface World {
+  readonly shop: string;
+  readonly moves: Moves;
+  readonly audit: Audit;
+  readonly controller: Controller;
+  setImage(image: string): Promise<unknown>;
+  rolls(): number;
+  /** A later change of another workload has arrived: so would an earlier one of this have. */
+  fence(): Promise<void>;
+}
+
+async function world(flags: readonly string[] = []): Promise<World & AsyncDisposable> {
+  const shop = await namespace('others');
+  const moves = movesIn(shop);
+  for (const name of ['web', 'fence']) {
+    await moves.createSource('ConfigMap', name, { value: '1' });
+    await moves.createUser(name, name);
+  }
+  const audit = await Audit.of(shop, [DEPLOYMENT, 'Event']);
+  const controller = await startController({
+    home: await namespace('others-home'),
+    access: controlPlane(),
+    flags: [`--namespaces=${shop}`, ...flags],
+  });
+  let round = 1;
+  return {
+    shop,
+    moves,
+    audit,
+    controller,
+    setImage: (image) =>
+      api().patch(
+        pathOf(DEPLOYMENT, shop, 'web'),
+        { spec: { template: { spec: { containers: [{ name: 'app', image }] } } } },
+        'strategic',
+      ),
+    rolls: () => audit.templates(DEPLOYMENT, 'web').length - 1,
+    async fence() {
+      round += 1;
+      await moves.setData('ConfigMap', 'fence', { value: String(round) });
+      await untilMarked(audit, DEPLOYMENT, 'fence', { value: String(round) });
+    },
+    async [Symbol.asyncDispose]() {
+      await controller[Symbol.asyncDispose]();
+      await audit[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('source, then template, as helm upgrade does it: one rollout, not two', async () => {
+  await using w = await world();
+  await w.moves.setData('ConfigMap', 'web', { value: '2' });
+  await w.setImage('v2');
+  await w.fence();
+  expect(w.rolls()).toBe(1);
+});
+
+test('template, then source: the new pods may be older than the change, so it rolls', async () => {
+  await using w = await world();
+  await w.setImage('v2');
+  await w.moves.setData('ConfigMap', 'web', { value: '2' });
+  await untilMarked(w.audit, DEPLOYMENT, 'web', { value: '2' });
+  expect(w.rolls()).toBe(2);
+});
+
+test('an undo after the change goes back to pods that may be older, so it rolls', async () => {
+  await using w = await world();
+  await w.setImage('v2');
+  await w.fence();
+  await w.moves.setData('ConfigMap', 'web', { value: '2' });
+  await w.setImage('app');
+  await untilMarked(w.audit, DEPLOYMENT, 'web', { value: '2' });
+  expect(w.rolls()).toBe(3);
+});
+
+test('a writer who takes our mark away is answered once; then the change stays visibly undelivered', async () => {
+  await using w = await world();
+  const strip = () =>
+    api().patch(
+      pathOf(DEPLOYMENT, w.shop, 'web'),
+      { spec: { template: { spec: { containers: [{ name: 'app', env: [{ $patch: 'replace' }] }] } } } },
+      'strategic',
+    );
+  await w.moves.setData('ConfigMap', 'web', { value: '2' });
+  await untilMarked(w.audit, DEPLOYMENT, 'web', { value: '2' });
+  await strip();
+  await w.audit.until('the change is applied once more', () => w.rolls() === 3);
+  await strip();
+  await w.fence();
+  expect(w.rolls()).toBe(4);
+  expect(await w.controller.metric('attune_undelivered_changes')).toBe(1);
+  expect(await w.controller.metric('attune_reverted_total')).toBe(2);
+  const events = () => w.audit.all('Event').filter((event) => event['reason'] === 'ReloadReverted');
+  await w.audit.until('Events tell of it', () => events().length > 0);
+  // When the template moves next, its pods are new and have the data.
+  await w.setImage('v2');
+  await w.fence();
+  expect(await w.controller.metric('attune_undelivered_changes')).toBe(0);
+});
+
+test('five sources that change together are one rollout', async () => {
+  await using w = await world();
+  const names = ['one', 'two', 'three', 'four', 'five'];
+  for (const name of names) await w.moves.createSource('ConfigMap', name, { value: '1' });
+  const envFrom = names.map((name) => ({ configMapRef: { name } }));
+  const pod = { containers: [{ name: 'app', image: 'app', envFrom }] };
+  await w.moves.create(DEPLOYMENT, 'many', { annotations: { 'reloader.stakater.com/auto': 'true' }, pod });
+  for (const name of names) await w.moves.setData('ConfigMap', name, { value: '2' });
+  await untilMarked(w.audit, DEPLOYMENT, 'many', { value: '2' });
+  await w.fence();
+  const marks = JSON.stringify(w.audit.latest(DEPLOYMENT, 'many')).match(/STAKATER_[A-Z]+_CONFIGMAP"/g) ?? [];
+  expect([w.audit.templates(DEPLOYMENT, 'many').length - 1, new Set(marks).size]).toEqual([1, 5]);
+});
+
+test('a change costs one PATCH and at most one Event, and no reading', async () => {
+  const shop = await namespace('cost');
+  const moves = movesIn(shop);
+  const proxy = await faultProxy();
+  const names = Array.from({ length: 10 }, (_, n) => `web-${n}`);
+  await moves.createSource('ConfigMap', 'app', { value: '1' });
+  for (const name of names) await moves.createUser(name, 'app');
+  await using audit = await Audit.of(shop, [DEPLOYMENT, 'Event']);
+  await using _controller = await startController({
+    home: await namespace('cost-home'),
+    access: proxy.access,
+    flags: [`--namespaces=${shop}`, '--quiet-period=0'],
+  });
+  const waitForAll = async (value: string) => {
+    await moves.setData('ConfigMap', 'app', { value });
+    for (const name of names) await untilMarked(audit, DEPLOYMENT, name, { value });
+  };
+  await waitForAll('2');
+  await audit.until('the Events of the first change', () => audit.all('Event').length >= names.length);
+  proxy.resetCounts();
+  await waitForAll('3');
+  const reads = [...proxy.counts].filter(([call]) => call.startsWith('list') || call.startsWith('get'));
+  // Status updates of the Deployments can collide with a write; what collides is decided again.
+  const patches = proxy.counts.get('patch deployments') ?? 0;
+  expect(reads).toEqual([]);
+  expect(patches).toBeGreaterThanOrEqual(names.length);
+  expect(patches).toBeLessThan(names.length * 2);
+  expect(proxy.counts.get('create events') ?? 0).toBeLessThanOrEqual(names.length);
+});
+
+test('a leader that was frozen between deciding and writing changes nothing', async () => {
+  const shop = await namespace('frozen');
+  const own = await namespace('frozen-home');
+  const moves = movesIn(shop);
+  await moves.createSource('ConfigMap', 'web', { value: '1' });
+  await moves.createUser('web', 'web');
+  await using audit = await Audit.of(shop, [DEPLOYMENT, 'ConfigMap']);
+  const proxy = await faultProxy();
+  const replica = (pod: string, access = controlPlane() as typeof proxy.access) =>
+    startController({
+      home: own,
+      access,
+      flags: ['--enable-ha', `--namespaces=${shop}`, '--quiet-period=0'],
+      env: { POD_NAME: pod },
+    });
+  await using old = await replica('old', proxy.access);
+  await old.untilLine(/became leader/);
+  await using young = await replica('young');
+  // Its PATCH is held up on the way; while it waits for the answer, it is frozen and succeeded.
+  proxy.setRules([{ fault: { type: 'delay', ms: 20_000 }, verbs: ['patch'], path: /deployments/, times: 1 }]);
+  await moves.setData('ConfigMap', 'web', { value: '2' });
+  await audit.until('the PATCH is on its way', () => (proxy.counts.get('patch deployments') ?? 0) > 0 || undefined);
+  old.freeze();
+  await young.untilLine(/became leader/);
+  await untilMarked(audit, DEPLOYMENT, 'web', { value: '2' });
+  old.thaw();
+  await moves.setData('ConfigMap', 'web', { value: '3' });
+  await untilMarked(audit, DEPLOYMENT, 'web', { value: '3' });
+  expect(audit.templates(DEPLOYMENT, 'web')).toHaveLength(3);
+  expect((await old.ask('/live')).status).toBe(500);
+});
