@@ -59,7 +59,9 @@ export async function runClusterCommand<T>(
   if (request.problems.length > 0 || !parsed.ok || typeof wanted === 'string') {
     const problems = [...request.problems, ...(parsed.ok ? [] : parsed.problems)];
     if (typeof wanted === 'string') problems.push(wanted);
-    io.stderr(`${problems.map((problem) => `attune ${name}: ${problem}\n`).join('')}\n${usage}`);
+    io.stderr(
+      `${problems.map((problem) => `attune ${name}: ${problem}\n`).join('')}attune ${name} --help tells more\n`,
+    );
     return 2;
   }
   try {

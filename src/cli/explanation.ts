@@ -38,11 +38,12 @@ export interface Mark {
 }
 
 /**
- * `current`: the pods run with the data as it is. `pending`: a change waits to be rolled out. `silent`: the data differs
- * or may differ, and no rule asks to roll for it. `unknown`: this user may not see enough to tell.
+ * `current`: the pods run with the data as it is. `pending`: a change waits to be rolled out. `gone`: the source was
+ * deleted, and counts as changed only if it returns with other data. `silent`: the data is other than the pods', and
+ * no rule asks to roll for it. `unknown`: this user may not see enough to tell.
  */
 export interface State {
-  readonly is: 'current' | 'pending' | 'silent' | 'unknown';
+  readonly is: 'current' | 'pending' | 'gone' | 'silent' | 'unknown';
   /** Who says so. */
   readonly from: 'mark' | 'record' | 'checkpoint' | 'nothing';
   readonly change?: 'changed' | 'created' | 'deleted' | undefined;
@@ -159,6 +160,7 @@ function stateOf(workload: Workload, ref: SourceRef, rolls: boolean, at: Viewpoi
   // Without the ledger a mark of other data is all there is, and it may be the only one that was ever needed.
   const unsure = !ledger.known && carried === 'different';
   const difference = unsure ? 'changed' : compare(belief.applied, current, lifecycleOf(ref.kind, settings));
+  if (difference === 'keep') return { is: 'gone', from };
   if (difference !== 'changed' && difference !== 'created' && difference !== 'deleted') return { is: 'current', from };
   if (!rolls) return { is: 'silent', from };
   return { is: 'pending', from: unsure ? 'mark' : from, change: difference, ...dueTime(workload, facts, at) };

@@ -33,7 +33,7 @@ async function installed(
   const all = await findInstallations(client);
   const found =
     all.find(({ settings: { scope } }) => scope.mode === 'global' || scope.namespaces.includes(namespace)) ?? all[0];
-  if (!found) return { by: 'the default flags, as no Attune was found in the cluster; give its flags if it has some' };
+  if (!found) return { by: 'the default flags: no Attune was found in the cluster' };
   return { by: `the flags of Deployment ${found.namespace}/${found.name}`, ...found };
 }
 

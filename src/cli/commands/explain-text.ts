@@ -114,6 +114,8 @@ function stateText(state: State, paint: Paint, nowMs: number): string {
   switch (state.is) {
     case 'current':
       return `${paint('green', 'up to date')}, ${FROM[state.from]}`;
+    case 'gone':
+      return 'its pods keep what they have, and roll if it returns with other data';
     case 'silent':
       return 'the data is another than its pods began with';
     case 'unknown':
