@@ -75,7 +75,7 @@ function reporter(total: number, progress: Progress): () => void {
   return () => {
     done++;
     const now = performance.now();
-    if (now - told < 5000) return;
+    if (now - told < 10_000) return;
     told = now;
     progress(`compiled ${done} of at most ${total} packages, ${Math.round((now - started) / 1000)} s`);
   };

@@ -5,7 +5,7 @@ import { lastLines, logFile, recorded } from './recorded-process.ts';
 import { isAbandoned, readRecord, sandboxNames } from './sandbox-record.ts';
 
 /** A process of a sandbox, as seen from outside. */
-export interface ProcessReport {
+interface ProcessReport {
   readonly name: string;
   readonly pid: number;
   readonly alive: boolean;

@@ -37,7 +37,7 @@ export interface PodContainer {
   readonly startupProbe?: Probe;
 }
 
-export type Quantities = Readonly<Record<string, string>>;
+type Quantities = Readonly<Record<string, string>>;
 
 export interface PodVariable {
   readonly name: string;

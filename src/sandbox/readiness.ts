@@ -7,7 +7,7 @@ const PATIENCE_MS = 90_000;
 const INTERVAL_MS = 50;
 
 /** Asks again until the answer is yes. */
-export async function until(what: string, condition: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+async function until(what: string, condition: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     signal.throwIfAborted();

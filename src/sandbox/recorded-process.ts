@@ -23,7 +23,7 @@ export interface RecordedProcess {
   release(): void;
 }
 
-export interface Ending {
+interface Ending {
   /** As a shell has it: 128 and the signal's number for a process that was killed. */
   readonly exitCode: number;
   readonly words: string;

@@ -8,10 +8,10 @@ import { afterAll } from 'vitest';
 import type { ApiAccess } from '../../src/sandbox/api-request.ts';
 import { type ControlPlane, controlPlane } from './sandbox.ts';
 
-export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
+type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
 /** What goes wrong with a request. */
-export type Fault =
+type Fault =
   /** The API server is not asked; the answer is a Status with this code. */
   | { readonly type: 'status'; readonly code: number; readonly retryAfterSeconds?: number }
   /** The true answer, but the connection breaks after so many bytes of it (by chance within 4 KiB when not given). */

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { ReleaseSites } from '../../src/sandbox/pins.ts';
 
-export type Mischief =
+type Mischief =
   /** The published sum is of something else. */
   | 'wrong-sum'
   /** The connection breaks in the middle, every time. */
@@ -69,7 +69,7 @@ export async function releaseSite(): Promise<ReleaseSite> {
 }
 
 /** What a program of the site prints. */
-export function scriptOf(name: string): string {
+function scriptOf(name: string): string {
   // Long enough to be cut in the middle.
   return `#!/bin/sh\necho ${name}\n#${'x'.repeat(200_000)}\n`;
 }

@@ -177,6 +177,19 @@ test('a part that has died is named by status, and up makes everything good', as
   await succeed('status');
 });
 
+test('pods of our own image run as processes, and down ends them too, even when their runner was killed', async () => {
+  await succeed('up');
+  await succeed('kubectl', 'create', 'deployment', 'mine', '--image=attune');
+  const podProcess = () => [...recorded(folder('default'))].find(([name]) => name.startsWith('pod.default.mine-'))?.[1];
+  const identity = await until(podProcess, { what: 'the process of the pod' });
+  expect(identity.command).toContain('main.ts');
+  process.kill(recorded(folder('default')).get('pods')?.pid ?? 0, 'SIGKILL');
+  expect(isAlive(identity)).toBe(true);
+  await succeed('down');
+  expect(isAlive(identity)).toBe(false);
+  await nothingIsLeft();
+});
+
 test('a process that only has the pid of a part is never touched', async () => {
   await succeed('up', '--api-only');
   const stranger = spawn('sleep', ['600']);
