@@ -7,7 +7,8 @@ import type { ApiAccess } from '../../src/sandbox/api-request.ts';
 import { type AnyObject, api, controlPlane } from './sandbox.ts';
 import { kindRow } from './workloads.ts';
 
-const OTHERS = { ConfigMap: CONFIG_MAPS, Secret: SECRETS, Event: EVENTS, Lease: LEASES };
+const REPLICA_SETS: Resource = { ...kindRow('Deployment'), kind: 'ReplicaSet', plural: 'replicasets' };
+const OTHERS = { ConfigMap: CONFIG_MAPS, Secret: SECRETS, Event: EVENTS, Lease: LEASES, ReplicaSet: REPLICA_SETS };
 export type AuditedKind = KindName | keyof typeof OTHERS;
 
 const RESOURCES = new Map<string, Resource>([
@@ -70,7 +71,7 @@ export class Audit {
   }
 
   /** Asks anew with every sighting until the answer is neither false nor undefined. */
-  async until<T>(what: string, condition: () => T | false | undefined, deadlineMs = 20_000): Promise<T> {
+  async until<T>(what: string, condition: () => T | false | undefined, deadlineMs = 40_000): Promise<T> {
     const deadline = AbortSignal.any([AbortSignal.timeout(deadlineMs), this.#stopping.signal]);
     for (;;) {
       const answer = condition();

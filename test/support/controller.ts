@@ -83,7 +83,10 @@ export async function startController(options: StartOptions): Promise<Controller
       return sumOf((await ask(address, '/metrics')).body, name, labels);
     },
     untilLine: (pattern) =>
-      until(() => lines.find((line) => pattern.test(line)), { what: `${pattern} in the log:\n${lines.join('\n')}` }),
+      until(() => lines.find((line) => pattern.test(line)), {
+        what: `${pattern} in the log`,
+        deadlineMs: 60_000,
+      }),
     stop: () => signalled('SIGTERM'),
     kill9: async () => void (await signalled('SIGKILL')),
     freeze: () => void child.kill('SIGSTOP'),
@@ -101,7 +104,10 @@ async function ready(controller: Controller): Promise<void> {
   const gone = controller.ended.then((code) => {
     throw new Error(`the controller ended with ${code}:\n${controller.lines.join('\n')}`);
   });
-  const isReady = until(async () => (await controller.ask('/readyz')).status === 200, { what: 'the controller ready' });
+  const isReady = until(async () => (await controller.ask('/readyz')).status === 200, {
+    what: 'the controller ready',
+    deadlineMs: 60_000,
+  });
   try {
     await Promise.race([gone, isReady]);
   } catch (error) {
@@ -170,7 +176,12 @@ export interface Stage extends AsyncDisposable {
   /** Access of Attune's ServiceAccount. */
   readonly access: ApiAccess;
   /** A controller that watches the spaces, and no others unless the flags say so. */
-  start(flags?: readonly string[], options?: Partial<StartOptions>): Promise<Controller>;
+  start(flags?: readonly string[], options?: StageStart): Promise<Controller>;
+}
+
+export interface StageStart extends Partial<StartOptions> {
+  /** The namespaces to watch, if not all spaces. */
+  readonly scope?: readonly string[];
 }
 
 export interface StageOptions {
@@ -209,8 +220,9 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
     spaces,
     access,
     start: (flags = [], start = {}) => {
-      const scope = options.global ? [] : [`--namespaces=${spaces.join(',')}`];
-      return startController({ home, access, ...start, flags: [...scope, ...flags] });
+      const { scope = options.global ? [] : spaces, ...rest } = start;
+      const scoped = scope.length > 0 ? [`--namespaces=${scope.join(',')}`] : [];
+      return startController({ home, access, ...rest, flags: [...scoped, ...flags] });
     },
     async [Symbol.asyncDispose]() {
       if (options.global) {
