@@ -36,7 +36,11 @@ function modules() {
   if (isInstalled()) return;
   say('installing the npm packages (npm ci)');
   const started = Date.now();
-  run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], 'is the npm registry reachable?');
+  run(
+    'npm',
+    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+    'is the npm registry reachable?',
+  );
   say(`npm packages installed after ${seconds(started)} s`);
 }
 
