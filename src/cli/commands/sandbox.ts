@@ -214,6 +214,7 @@ async function kubectl(request: Request, io: Io): Promise<number> {
   const child = spawn(paths.kubectl, request.operands, {
     stdio: 'inherit',
     env: { ...io.env, KUBECONFIG: kubeconfig },
+    signal: io.signal,
   });
   return await new Promise((resolve, reject) => {
     child.once('error', reject);
