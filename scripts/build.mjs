@@ -1,12 +1,15 @@
-// Bundles src/main.ts to dist/attune.mjs and its chunks. Parts that are imported lazily stay chunks of their own, which a
+// Bundles src/main.ts to dist/attune.mjs and its chunks: node scripts/build.mjs [FOLDER]. Parts that are imported lazily stay chunks of their own, which a
 // process that does not need them never loads. Equal sources give equal bytes.
 import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 
-await rm('dist', { recursive: true, force: true });
+const folder = process.argv[2] ?? 'dist';
+
+await rm(folder, { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: { attune: 'src/main.ts' },
-  outdir: 'dist',
+  outdir: folder,
   outExtension: { '.js': '.mjs' },
   chunkNames: 'chunk-[hash]',
   bundle: true,
@@ -25,7 +28,7 @@ const { metafile } = await build({
   metafile: true,
   logLevel: 'warning',
 });
-await writeFile('dist/meta.json', JSON.stringify(metafile));
+await writeFile(join(folder, 'meta.json'), JSON.stringify(metafile));
 
 for (const [file, { bytes, entryPoint }] of Object.entries(metafile.outputs)) {
   process.stdout.write(`${file} ${Math.round(bytes / 1024)} KiB${entryPoint ? `  ← ${entryPoint}` : ''}\n`);

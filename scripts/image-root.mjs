@@ -1,4 +1,4 @@
-// Assembles the file system of the image: node scripts/image-root.mjs FOLDER. The Containerfile runs this very script, so
+// Assembles the file system of the image: node scripts/image-root.mjs FOLDER [BUNDLE]. The Containerfile runs this very script, so
 // that a folder made here is what the image contains: the running Node, the libraries that it loads, the bundle, and the
 // few files of /etc without which names and users cannot be resolved. No shell, no package manager.
 import { execFile } from 'node:child_process';
@@ -6,8 +6,8 @@ import { copyFile, cp, lutimes, mkdir, readdir, readFile, realpath, rm, stat, wr
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-const target = process.argv[2];
-if (!target) throw new Error('usage: node scripts/image-root.mjs FOLDER');
+const [, , target, bundle = 'dist'] = process.argv;
+if (!target) throw new Error('usage: node scripts/image-root.mjs FOLDER [BUNDLE]');
 const run = promisify(execFile);
 
 const NODE = '/usr/local/bin/node';
@@ -80,7 +80,7 @@ await rm(target, { recursive: true, force: true });
 await place(process.execPath, NODE);
 const loaded = await libraries(process.execPath);
 for (const library of loaded) await place(library);
-await cp('dist', join(target, 'app'), { recursive: true, filter: (path) => !path.endsWith('meta.json') });
+await cp(bundle, join(target, 'app'), { recursive: true, filter: (path) => !path.endsWith('meta.json') });
 await place('LICENSE', '/app/LICENSE');
 await describeLibraries(loaded);
 for (const [file, text] of Object.entries(ETC)) {

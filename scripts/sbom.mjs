@@ -1,10 +1,13 @@
-// Says what is inside the bundle: dist/sbom.cdx.json (CycloneDX) and dist/LICENSES.txt with every licence text in full.
+// Says what is inside the bundle: node scripts/sbom.mjs [FOLDER] writes dist/sbom.cdx.json (CycloneDX) and
+// dist/LICENSES.txt with every licence text in full.
 // Only what esbuild really put in counts, by its own account (dist/meta.json), so run it after scripts/build.mjs.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+const bundle = process.argv[2] ?? 'dist';
 const readJson = async (path) => JSON.parse(await readFile(path, 'utf8'));
-const [own, lock, meta] = await Promise.all(['package.json', 'package-lock.json', 'dist/meta.json'].map(readJson));
+const facts = ['package.json', 'package-lock.json', join(bundle, 'meta.json')];
+const [own, lock, meta] = await Promise.all(facts.map(readJson));
 
 /** Folders of the packages that contributed at least one byte, in a fixed order. */
 function bundledFolders() {
@@ -64,12 +67,12 @@ const bom = {
   },
   components: parts.map(component),
 };
-await writeFile('dist/sbom.cdx.json', `${JSON.stringify(bom, null, 2)}\n`);
+await writeFile(join(bundle, 'sbom.cdx.json'), `${JSON.stringify(bom, null, 2)}\n`);
 
 const rule = '='.repeat(80);
 const chapters = parts.map(
   ({ name, version, license, text }) => `${rule}\n${name} ${version} (${license})\n${rule}\n\n${text}\n`,
 );
-await writeFile('dist/LICENSES.txt', chapters.join('\n'));
+await writeFile(join(bundle, 'LICENSES.txt'), chapters.join('\n'));
 
 for (const { name, version, license } of parts) process.stdout.write(`${name} ${version}: ${license}\n`);

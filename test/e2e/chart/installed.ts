@@ -64,6 +64,11 @@ export class ChartCluster {
     return this.#helm(['uninstall', release, '--wait', '--timeout', '60s']);
   }
 
+  /** To the revision before; does not wait. */
+  rollback(release: string): Promise<string> {
+    return this.#helm(['rollback', release]);
+  }
+
   #helm(args: readonly string[], values?: Values): Promise<string> {
     return helmOrThrow([...args, '--namespace', TOOLS, '--kubeconfig', this.plane.kubeconfig], values);
   }

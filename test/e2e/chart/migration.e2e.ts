@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { installKinds } from '../../support/crds.ts';
+import { podRunner } from '../../support/pod-runner.ts';
 import type { AnyObject } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
 import { ChartCluster, TOOLS } from './installed.ts';
@@ -30,7 +31,7 @@ async function rollouts(object: AnyObject): Promise<number> {
       const now = await cluster.admin.get(pathOf(object.kind, namespace, name));
       return now['status'].observedGeneration === now.metadata.generation && now;
     },
-    { what: `${object.kind} ${name} being observed` },
+    { what: `${object.kind} ${name} being observed`, deadlineMs: 60_000 },
   );
   if (object.kind === 'Deployment')
     return Number(observed.metadata.annotations?.['deployment.kubernetes.io/revision']) - 1;
@@ -92,6 +93,15 @@ describe('a release of the other chart is upgraded, and fifty workloads that it 
     expect(await templates()).toEqual(before);
   });
 
+  it('nor because of the way back', async () => {
+    await cluster.rollback('reloader');
+    const path = `/apis/apps/v1/namespaces/${TOOLS}/deployments/reloader-reloader`;
+    const { spec } = await cluster.admin.get(path);
+    expect(spec.strategy.type).toBe('RollingUpdate');
+    expect(spec.template.spec.containers[0].image).toContain('stakater/reloader');
+    expect(await templates()).toEqual(before);
+  });
+
   it('nor with names of its own', async () => {
     await cluster.install('reloader', STAKATER_DEFAULTS);
     const deployments = await cluster.admin.list(`/apis/apps/v1/namespaces/${TOOLS}/deployments`);
@@ -142,6 +152,13 @@ describe('the other chart with nothing but the image changed, under its own righ
 
 /** The other program is played by this one under `--compat=stakater`: it writes at once, and the same marks. */
 describe('both at work for a while', () => {
+  const OTHER = 'other-tools';
+
+  beforeAll(async () => {
+    await cluster.namespace(OTHER);
+    await podRunner({ plane: cluster.plane, namespace: OTHER });
+  });
+
   it.each(['env-vars', 'annotations'])('%s: one rollout for each change', async (reloadStrategy) => {
     const shop = `both-${reloadStrategy}`;
     // Seen by the new one alone: when it rolls here, it has also made up its mind about what changed there before.
@@ -152,7 +169,7 @@ describe('both at work for a while', () => {
       await cluster.admin.create(pathOf('Deployment', namespace), workload('Deployment', 'deployment'));
     }
     const scoped = (namespaces: string[]) => ({ reloadStrategy, watchGlobally: false, namespaces });
-    await cluster.install('old', { attune: { compat: 'stakater' }, reloader: scoped([shop]) });
+    await cluster.install('old', { namespace: OTHER, attune: { compat: 'stakater' }, reloader: scoped([shop]) });
     await cluster.install('new', { attune: { quietPeriod: '500ms' }, reloader: scoped([shop, witness]) });
     for (let count = 1; count <= 5; count += 1) {
       const places = [shop, witness].map((namespace) => placeOf(namespace, 'Deployment'));
@@ -166,6 +183,30 @@ describe('both at work for a while', () => {
     await cluster.uninstall('old');
     await cluster.uninstall('new');
   });
+});
+
+it('leaving --compat=stakater, and going back, rolls nothing', async () => {
+  const [shop, witness] = ['leaving', 'leaving-witness'];
+  for (const namespace of [shop, witness]) {
+    await cluster.namespace(namespace);
+    await sources(cluster.admin, namespace);
+    await cluster.admin.create(pathOf('Deployment', namespace), workload('Deployment', 'deployment'));
+  }
+  const changed = async (namespace: string) => {
+    const place = placeOf(namespace, 'Deployment');
+    const trace = await traceOf(place);
+    await change(cluster.admin, namespace);
+    return await reaction(place, trace);
+  };
+  let trace = await traceOf(placeOf(shop, 'Deployment'));
+  for (const compat of ['stakater', '', 'stakater']) {
+    await cluster.install('modes', { attune: { compat, quietPeriod: '100ms' } });
+    // What was to be done at the start has been done when a later change has arrived.
+    await changed(witness);
+    expect(await traceOf(placeOf(shop, 'Deployment'))).toBe(trace);
+    trace = await changed(shop);
+  }
+  await cluster.uninstall('modes');
 });
 
 it('whoever is paused when the release goes is resumed', async () => {

@@ -216,3 +216,10 @@ describe('always', () => {
     expect(namesIn(stdout).sort()).toEqual(namesIn(plain).sort());
   });
 });
+
+it('kubectl attune is attune', async () => {
+  const { kubectl } = await findBinaries(['kubectl'], { env: environment() }, () => {});
+  const env = { ...environment(), PATH: `${ROOT}:${environment()['PATH']}` };
+  const { stdout } = await promisify(execFile)(kubectl, ['attune', 'help'], { env });
+  expect(stdout).toContain('usage: attune [command] [flags]');
+});
