@@ -67,13 +67,13 @@ export function explain(
   blindness: Blindness | undefined,
   at: Viewpoint,
 ): Explanation {
-  const answer = blindness ? blind(blindness) : judged(workload, ref, at);
+  const { container, ...answer } = blindness ? blind(blindness) : judged(workload, ref, at);
   const facts = at.view.facts(ref);
   return {
     source: { kind: ref.kind, name: ref.name },
     presence: facts.presence,
     ...answer,
-    mark: answer.action === 'run' ? undefined : markOf(workload, ref, answer.container, at),
+    mark: answer.action === 'run' ? undefined : markOf(workload, ref, container, at),
     state: stateOf(workload, ref, answer.rolls, at),
   };
 }

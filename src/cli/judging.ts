@@ -31,8 +31,11 @@ async function installed(
   namespace: string,
 ): Promise<{ readonly by: string; readonly settings?: Settings; readonly namespace?: string }> {
   const all = await findInstallations(client);
+  // One that was told to watch this namespace knows better than one that watches them all.
   const found =
-    all.find(({ settings: { scope } }) => scope.mode === 'global' || scope.namespaces.includes(namespace)) ?? all[0];
+    all.find(({ settings: { scope } }) => scope.mode === 'namespaces' && scope.namespaces.includes(namespace)) ??
+    all.find(({ settings: { scope } }) => scope.mode === 'global') ??
+    all[0];
   if (!found) return { by: 'the default flags: no Attune was found in the cluster' };
   return { by: `the flags of Deployment ${found.namespace}/${found.name}`, ...found };
 }
