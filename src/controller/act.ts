@@ -58,10 +58,11 @@ export function createAct(deps: ActDeps): Act {
     const verdicts = changes.map((change) => change.verdict);
     const action = actionFor(kind, state.workload, verdicts, deps.policy);
     if (action === 'none') return done(deps, state, false);
-    const edit = edited(deps, state, changes);
-    if (action === 'restart') return patch(deps, { kind, state, changes, edit: undefined });
+    const now = deps.clock.now();
+    const edit = edited(deps, state, changes, now);
+    if (action === 'restart') return patch(deps, { kind, state, changes, edit: undefined, now });
     if (edit === undefined) return done(deps, state, false);
-    if (action === 'patch') return patch(deps, { kind, state, changes, edit });
+    if (action === 'patch') return patch(deps, { kind, state, changes, edit, now });
     if (action === 'run') await deps.jobs.run(state, changes, edit);
     else await deps.jobs.replace(state, edit);
     return done(deps, state, true);
@@ -81,11 +82,12 @@ interface Rollout {
   readonly changes: readonly Change[];
   /** Undefined: restarted without touching the template. */
   readonly edit: TemplateEdit | undefined;
+  /** One moment for all that is written. */
+  readonly now: number;
 }
 
-async function patch(deps: ActDeps, { kind, state, changes, edit }: Rollout): Promise<boolean> {
+async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout): Promise<boolean> {
   const { workload } = state;
-  const now = deps.clock.now();
   const record = deps.policy.compat ? undefined : recordOf(deps, state, changes);
   const { type, body } = patchOf(kind, workload, edit, {
     ...(record !== undefined && { record }),
@@ -119,7 +121,12 @@ async function send(
   }
 }
 
-function edited(deps: ActDeps, state: WorkloadState, changes: readonly Change[]): TemplateEdit | undefined {
+function edited(
+  deps: ActDeps,
+  state: WorkloadState,
+  changes: readonly Change[],
+  now: number,
+): TemplateEdit | undefined {
   const { workload } = state;
   const alive = new Set([...workload.references, ...namesOf(state)].map(({ kind, name }) => variableName(kind, name)));
   return editTemplate(
@@ -128,7 +135,7 @@ function edited(deps: ActDeps, state: WorkloadState, changes: readonly Change[])
     {
       strategy: deps.strategy,
       compat: deps.policy.compat,
-      observedAt: Math.floor(deps.clock.now() / 1000),
+      observedAt: Math.floor(now / 1000),
       usedOrNamed: (variable) => alive.has(variable),
       nudge: deps.shorten(changes.map(({ id, current }) => `${id}=${current}`).join(',')),
     },

@@ -385,3 +385,12 @@ test('what changed before our own write, and is heard of only later, is in its p
   world.put(source('D', 21));
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });
+
+test('the same holds when the answer to our write was lost and only the watch tells of it', () => {
+  const world = running();
+  world.put(source('B', 10));
+  const record = encodeRecord({ uid: 'w', seq: 1, key: 'k', template: '', sources: { 'ConfigMap/app': 'B' } });
+  world.engine.workloadSeen(web(20, { annotations: { [RECORD]: record }, mark: 'B' }), 'watch');
+  world.put(source('C', 15));
+  expect(world.waits()).toEqual([]);
+});

@@ -132,7 +132,7 @@ export class Engine {
     if (!this.#begun) return;
     if (state.held) this.#release(workloadKey(workload.ref), state);
     const isNewLook = remember(state.looks, workload.fullTemplateDigest);
-    if (origin === 'write') this.#others.wroteOurselves(state, isNewLook);
+    if (origin === 'write' || this.#news(state)) this.#others.wroteOurselves(state, isNewLook);
     if (before.templateDigest !== workload.templateDigest) this.#others.templateMoved(state, version);
     else if (origin !== 'write' && !state.writing) this.#others.noticeRevert(state);
     this.#meet(state, version);
@@ -146,19 +146,24 @@ export class Engine {
 
   /** Goes through all that concerns a workload, as of a moment of the server's time; undefined: as the past left it. */
   #meet(state: WorkloadState, version: number | undefined): void {
-    const record = parseRecord(state.workload.annotations[RECORD], state.workload.uid, this.#deps.keyId);
-    const isNews = record !== undefined && record.seq > state.seq;
+    const news = this.#news(state);
     const concerned = new Set<SourceId>();
     for (const ref of this.#concerns(state)) {
       const verdict = this.verdicts.of(state, ref);
       if (!staysOpen(verdict)) continue;
       concerned.add(sourceId(ref));
-      if (isNews) this.#adopt(state, sourceId(ref), record.sources[sourceId(ref)]);
+      this.#adopt(state, sourceId(ref), news?.sources[sourceId(ref)]);
       this.#consider(state, ref, verdict, () => this.#beliefAbout(state, ref, version));
     }
-    if (isNews) state.seq = record.seq;
+    if (news) state.seq = news.seq;
     for (const id of state.applied.keys()) if (!concerned.has(id)) this.#forget(state, id);
     this.#deps.report.problems(state);
+  }
+
+  /** A record that we have not written, or not yet heard of: the answer to a write can be lost on its way. */
+  #news({ workload, seq }: WorkloadState): LedgerRecord | undefined {
+    const record = parseRecord(workload.annotations[RECORD], workload.uid, this.#deps.keyId);
+    return record && record.seq > seq ? record : undefined;
   }
 
   /** The leader before us settled things that stand on no object; its number is then higher than ours. */

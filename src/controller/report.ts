@@ -71,9 +71,11 @@ export class Report extends SystemReport {
     }
     if (verdicts.length === 0) return;
     const verb = turn.after === ABSENT ? 'deleted' : turn.before === ABSENT ? 'created' : 'changed';
-    const silent = verdicts.filter(([, verdict]) => !verdict.reload);
+    // A CronJob's Jobs come and go with their data; that they do not roll surprises nobody.
+    const silent = verdicts.filter(([{ workload }, verdict]) => !verdict.reload && workload.owner?.kind !== 'CronJob');
+    const rolling = verdicts.filter(([, verdict]) => verdict.reload);
     log.info(`${ref.kind} ${ref.namespace}/${ref.name} ${verb}`, {
-      concerns: verdicts.length - silent.length,
+      concerns: rolling.length,
       usedButSilent: silent.length,
     });
     for (const [state, verdict] of silent.slice(0, MAX_SILENT)) {

@@ -16,6 +16,8 @@ export interface Judgement {
   readonly surplus: readonly number[];
   /** Sources whose last change came after the last revision. */
   readonly missed: number;
+  /** What happened, in the server's order: for whoever has to find out why. */
+  readonly story: readonly string[];
 }
 
 const versionOf = (object: AnyObject): number => Number(object.metadata.resourceVersion);
@@ -63,5 +65,13 @@ export function verdictOn(use: Use, revisions: readonly number[], audit: Audit):
     .filter((revision, at) => !all.some((change) => change > (revisions[at] ?? 0) && change < revision));
   const last = revisions.at(-1) ?? 0;
   const missed = changes.filter((of) => (of.at(-1) ?? 0) > last).length;
-  return { workload: `${use.kind}/${use.name}`, surplus, missed };
+  return { workload: `${use.kind}/${use.name}`, surplus, missed, story: storyOf(use, revisions, changes) };
+}
+
+function storyOf(use: Use, revisions: readonly number[], changes: readonly (readonly number[])[]): readonly string[] {
+  const told = [
+    ...revisions.map((version) => [version, 'rolled'] as const),
+    ...changes.flatMap((of, at) => of.map((version) => [version, use.sources[at]?.name ?? ''] as const)),
+  ];
+  return told.sort(([a], [b]) => a - b).map(([version, what]) => `${version} ${what}`);
 }

@@ -48,6 +48,7 @@ test.each(['env-vars', 'annotations'] as const)(
         env: { POD_NAME: pod },
       });
     const replicas = [await start('a'), await start('b')];
+    const lines = replicas.map((replica) => replica.lines);
     proxy.setRules([
       { fault: { type: 'status', code: 500 }, rate: 0.05 },
       { fault: { type: 'status', code: 429, retryAfterSeconds: 0 }, rate: 0.02 },
@@ -59,7 +60,9 @@ test.each(['env-vars', 'annotations'] as const)(
       const old = replicas[at];
       if (graceful) await old?.stop();
       else await old?.kill9();
-      replicas[at] = await start(at === 0 ? 'a' : 'b');
+      const next = await start(at === 0 ? 'a' : 'b');
+      replicas[at] = next;
+      lines.push(next.lines);
     };
     const troubles = [...Array(KILLS).fill('kill'), ...Array(LEADER_CHANGES).fill('lead')];
     const every = Math.floor(CHANGES / troubles.length);
@@ -87,7 +90,9 @@ test.each(['env-vars', 'annotations'] as const)(
       60_000,
     );
     const problems = judge().filter(({ surplus, missed }) => surplus.length > 0 || missed > 0);
-    expect({ seed, problems }).toEqual({ seed, problems: [] });
+    const logs =
+      problems.length > 0 ? lines.flatMap((each) => [...each]).filter((line) => !line.includes('level=debug')) : [];
+    expect({ seed, problems, logs }).toEqual({ seed, problems: [], logs: [] });
     await Promise.all(replicas.map((replica) => replica.stop()));
     await audit[Symbol.asyncDispose]();
   },
