@@ -160,10 +160,23 @@ const RULES: readonly object[] = [
   watched(['apps.openshift.io'], ['deploymentconfigs'], 'patch'),
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];
+const LEDGERS = Array.from({ length: 16 }, (_, n) => `attune-ledger-${n}`);
 const OWN_RULES: readonly object[] = [
-  { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'delete'] },
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] },
-  watched(['coordination.k8s.io'], ['leases'], 'create', 'update'),
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+  {
+    apiGroups: [''],
+    resources: ['configmaps'],
+    resourceNames: ['reloader-meta-info', ...LEDGERS],
+    verbs: ['get', 'update'],
+  },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: ['stakater-reloader-lock'],
+    verbs: ['get', 'watch', 'update'],
+  },
 ];
 
 /** Where a test plays: namespaces of its own, one for Attune, and a ServiceAccount with no more rights than the chart's. */
