@@ -232,7 +232,7 @@ describe('failures', () => {
   test('a read on a connection that the server had closed is asked again, a write is not', async () => {
     const { client } = await start({
       get: [(e) => e.json(200, {}), (e) => e.cut(), (e) => e.json(200, { ok: true })],
-      create: [(e) => e.cut()],
+      create: [(e) => e.cut(), (e) => e.json(200, {})],
     });
     await client.get(CONFIG_MAPS, { name: 'a' });
     expect(await client.get(CONFIG_MAPS, { name: 'a' })).toEqual({ ok: true });
@@ -351,13 +351,14 @@ describe('watch', () => {
   test('who stops reading, or calls off, leaves no connection behind', async () => {
     const { api, client } = await start({ watch: [(e) => e.event('ADDED', configMap('a', '6'))] });
     for await (const _ of watch(client)) break;
+    await eventually(() => api.requests[0]?.closed).toBe(true);
     const call = new AbortController();
     const reason = new Error('enough');
     const watching = (async () => {
       for await (const _ of client.watch(CONFIG_MAPS, {}, '5', call.signal)) call.abort(reason);
     })();
     await expect(watching).rejects.toBe(reason);
-    expect(api.requests).toHaveLength(2);
+    await eventually(() => api.requests[1]?.closed).toBe(true);
   });
 });
 

@@ -48,3 +48,11 @@ test('a line as long as the limit is not over it', () => {
   expect(splitter.push(Buffer.from('12345'))).toEqual([]);
   expect(splitter.push(Buffer.from('67890\n'))).toEqual(['1234567890']);
 });
+
+test('the limit is for each line, not for all together', () => {
+  const splitter = new LineSplitter(10);
+  for (let i = 0; i < 5; i += 1) {
+    expect(splitter.push(Buffer.from('1234'))).toEqual([]);
+    expect(splitter.push(Buffer.from('5678\n'))).toEqual(['12345678']);
+  }
+});

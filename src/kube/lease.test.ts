@@ -92,8 +92,9 @@ async function start() {
   const server = new LeaseServer();
   const api = await scriptedApi((exchange) => server.answer(exchange));
   cleanUp.push(() => api[Symbol.asyncDispose]());
-  return { server, api };
+  return { server, api, clients: [] as KubeClient[] };
 }
+type World = Awaited<ReturnType<typeof start>>;
 
 interface Candidate {
   readonly clock: VirtualClock;
@@ -105,12 +106,9 @@ interface Candidate {
   live(ms: number): Promise<void>;
 }
 
-function candidate(
-  { api }: Awaited<ReturnType<typeof start>>,
-  identity: string,
-  clock = virtualClock(1e12),
-): Candidate {
-  const client = new KubeClient(api.connection);
+function candidate(world: World, identity: string, clock = virtualClock(1e12)): Candidate {
+  const client = new KubeClient(world.api.connection);
+  world.clients.push(client);
   const stop = new AbortController();
   const told: string[] = [];
   let leadership: Leadership | undefined;
@@ -137,18 +135,18 @@ function candidate(
   );
   const live = async (ms: number) => {
     for (let left = ms; left > 0; left -= 500) {
-      await networkQuiet(client);
+      await networkQuiet(world);
       clock.advance(Math.min(500, left));
     }
-    await networkQuiet(client);
+    await networkQuiet(world);
   };
   return { clock, told, stop, running, leadership: () => leadership, live };
 }
 
-/** Until no answer is awaited, or it is clear that none will come. */
-async function networkQuiet(client: KubeClient): Promise<void> {
-  const deadline = performance.now() + 40;
-  for (let quiet = 0; quiet < 5 && performance.now() < deadline; quiet += client.inFlight === 0 ? 1 : 0) {
+/** Until no answer is awaited any more, except from a server that gives none. */
+async function networkQuiet({ server, clients }: World): Promise<void> {
+  const isQuiet = () => server.hangs || clients.every((client) => client.inFlight === 0);
+  for (let turns = 0; turns < 5; turns = isQuiet() ? turns + 1 : 0) {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }

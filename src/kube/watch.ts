@@ -28,8 +28,6 @@ export async function* watchEvents(transport: Transport, call: Call): AsyncGener
     }
   } catch (error) {
     throw bodyFailure(call, error);
-  } finally {
-    response.destroy();
   }
 }
 

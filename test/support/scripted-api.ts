@@ -11,6 +11,8 @@ export interface Exchange {
   readonly body: string;
   /** Which socket it came over, counted from 1. */
   readonly socket: number;
+  /** Whether it is over, by whoever's will. */
+  readonly closed: boolean;
   json(status: number, body: unknown, headers?: Readonly<Record<string, string>>): void;
   status(code: number, reason: string, message?: string): void;
   /** Sends a piece of a body, of whatever shape; the head goes first. */
@@ -91,6 +93,9 @@ function readExchange(request: IncomingMessage, response: ServerResponse, body: 
     headers: request.headers,
     body,
     socket,
+    get closed() {
+      return response.closed;
+    },
     json,
     status: (code, reason, message = '') =>
       json(code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message }),
