@@ -1,22 +1,22 @@
-{{/* Arguments that say what is watched; the controller and the hook before removal share them. */}}
+{{/*
+Arguments that say what is watched, as far as rights go; the controller and the hook before removal share them. The list of ignored
+namespaces is not among them: the hook would have to list all namespaces to leave some out.
+*/}}
 {{- define "attune.scopeArgs" -}}
-{{- $r := .Values.reloader -}}
 {{- with include "attune.namespaces" . | fromJsonArray }}
 - {{ printf "--namespaces=%s" (join "," .) | quote }}
 {{- end }}
-{{- if $r.watchGlobally }}
-{{- with $r.ignoreNamespaces }}
-- {{ printf "--namespaces-to-ignore=%s" . | quote }}
-{{- end }}
-{{- with $r.namespaceSelector }}
-- {{ printf "--namespace-selector=%s" . | quote }}
-{{- end }}
+{{- if and .Values.reloader.watchGlobally .Values.reloader.namespaceSelector }}
+- {{ printf "--namespace-selector=%s" .Values.reloader.namespaceSelector | quote }}
 {{- end }}
 {{- end -}}
 
 {{- define "attune.args" -}}
 {{- $r := .Values.reloader -}}
 {{ include "attune.scopeArgs" . }}
+{{- if and $r.watchGlobally $r.ignoreNamespaces }}
+- {{ printf "--namespaces-to-ignore=%s" $r.ignoreNamespaces | quote }}
+{{- end }}
 {{- with $r.logFormat }}
 - {{ printf "--log-format=%s" . | quote }}
 {{- end }}

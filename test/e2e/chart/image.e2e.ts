@@ -87,7 +87,7 @@ describe('the file system of the image', () => {
       ['help'],
       ['resume', '-n', shop],
       ['doctor', '-n', shop],
-      ['impact', 'configmap/x', '-n', shop],
+      ['impact', 'configmap/kube-root-ca.crt', '-n', shop],
     ]) {
       const program = runProgram(inside(...args), env);
       expect([await program.ended, program.lines], args.join(' ')).toEqual([0, expect.anything()]);

@@ -155,7 +155,7 @@ describe('a change arrives', () => {
       ALERT_WEBHOOK_URL: `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`,
       ALERT_ADDITIONAL_INFO: 'here',
     };
-    await install({ deployment: { env: { secret } } });
+    await install({ ignoreNamespaces: 'kube-system,default', deployment: { env: { secret } } });
     await deploymentReacts(shop);
     const text = `here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *${shop}*. Hence reloaded *deployment*`;
     await until(() => told.some((body) => body.includes(text)), { what: 'the alert' });
