@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Connection } from './connection.ts';
-import { KubeError, refusal, type Verb } from './kube-error.ts';
+import { KubeError, type LocalReason, refusal, type Verb } from './kube-error.ts';
 
 /** One HTTP exchange with the API server. */
 export interface Call {
@@ -202,11 +202,7 @@ export function abortReason(signal: AbortSignal | undefined): Error {
 }
 
 /** A failure of which the API server knows nothing. */
-export function failure(
-  call: Call,
-  reason: 'Unreachable' | 'Silent' | 'TooLarge' | 'BadAnswer',
-  detail?: string,
-): KubeError {
+export function failure(call: Call, reason: LocalReason, detail?: string): KubeError {
   return new KubeError({ ...describe(call), status: 0, reason, detail });
 }
 
