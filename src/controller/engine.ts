@@ -1,6 +1,15 @@
 import { RECORD } from '../api/annotations.ts';
 import type { SourceRef } from '../api/sources.ts';
-import { type Applied, believe, compare, lifecycleOf, parseRecord, type SourceId, UNKNOWN } from '../domain/ledger.ts';
+import {
+  type Applied,
+  believe,
+  compare,
+  type LedgerRecord,
+  lifecycleOf,
+  parseRecord,
+  type SourceId,
+  UNKNOWN,
+} from '../domain/ledger.ts';
 import { dueAt, timingOf } from '../domain/plan.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
@@ -34,7 +43,7 @@ export class Engine {
 
   /** A source was seen to be, to have changed, or to be gone. */
   sourceTurned(ref: SourceRef, turn: Turn, version: number): void {
-    if (!this.#begun) return;
+    if (!this.#begun || !this.#deps.inScope(ref.namespace)) return;
     if (turn.before === turn.after && !turn.flagsMoved) {
       if (turn.after === UNKNOWN && this.#deps.graph.isWanted(ref)) this.#deps.want(ref);
       return;
