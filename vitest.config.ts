@@ -3,7 +3,12 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/support/*.test.ts'] } },
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/support/*.test.ts', 'bench/*.test.ts'],
+        },
+      },
       { test: { name: 'conformance', include: ['test/conformance/*.test.ts'] } },
       {
         test: {

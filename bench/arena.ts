@@ -9,6 +9,7 @@ import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts';
 import { type Access, Api, now } from './api.ts';
 import { AuditLog, type Calls, countCalls } from './audit.ts';
 import { admit, type Contender, commandOf, namespaceOf, userOf } from './contender.ts';
+import { markIn, markOf } from './marks.ts';
 import {
   clear,
   collectionPath,
@@ -20,7 +21,7 @@ import {
   workload,
 } from './objects.ts';
 import { Program } from './program.ts';
-import type { Put } from './verdict.ts';
+import { type Put, type Verdict, verdictOf } from './verdict.ts';
 import { Watcher, workloadKey } from './watcher.ts';
 
 export interface Measured {
@@ -169,7 +170,9 @@ export class Arena {
     const path = objectPath(source.kind, source.namespace, source.name);
     const { at, text } = await this.api.call('PUT', path, sourceManifest(source, data));
     const { metadata } = JSON.parse(text) as { readonly metadata: { readonly resourceVersion: string } };
-    return { source: path, workloads, at, version: Number(metadata.resourceVersion) };
+    const mark = markOf(data);
+    const isStale = (template: string): boolean => (markIn(template, source) ?? mark) !== mark;
+    return { source: path, workloads, at, version: Number(metadata.resourceVersion), isStale };
   }
 
   /** True when every workload of the change has a newer template. */
@@ -212,17 +215,29 @@ export class Arena {
     }
   }
 
+  /** What became of changes so far. */
+  verdict(puts: readonly Put[]): Verdict {
+    return verdictOf(puts, this.watcher.rollouts, (key) => this.watcher.template(key));
+  }
+
+  /** Until nothing is missed and nothing moves any more, or the deadline; then the verdict. */
+  async settled(puts: readonly Put[], deadlineMs: number, calmMs = 3000): Promise<Verdict> {
+    await this.watcher.until(() => this.verdict(puts).missed === 0, deadlineMs);
+    await this.calm(calmMs);
+    return this.verdict(puts);
+  }
+
   /** What the canary went through is nobody's rollout. */
   resetRollouts(): void {
     this.watcher.reset();
   }
 
-  /** Runs `work` and says what it cost a program in calls and processor time. */
-  async measure(name: string, program: Program, work: () => Promise<void>): Promise<Measured> {
+  /** Runs `work` and says what it cost a program in calls and processor time. Work that replaces it gives the next one. */
+  async measure(name: string, program: Program, work: () => Promise<unknown>): Promise<Measured> {
     await this.#audit.lines();
     const before = program.cpuMs();
-    await work();
-    const cpuMs = program.cpuMs() - before;
+    const next = await work();
+    const cpuMs = next instanceof Program && next !== program ? next.cpuMs() : program.cpuMs() - before;
     return { cpuMs, calls: countCalls(await this.#audit.lines(), userOf(name)) };
   }
 }

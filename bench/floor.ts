@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { type ClientHttp2Session, connect } from 'node:http2';
-import { Agent, request } from 'node:https';
+import http from 'node:http';
+import { connect } from 'node:http2';
+import https from 'node:https';
 import { parseArgs } from 'node:util';
 import type { Access } from './api.ts';
 
@@ -77,19 +78,19 @@ function headers(access: Access, body: string | undefined): Record<string, strin
 }
 
 function overHttp1(access: Access, maxSockets: number): Send {
+  const { Agent, request } = access.server.startsWith('https:') ? https : http;
   const agent = new Agent({ keepAlive: true, ca: access.authority, maxSockets, scheduling: 'lifo' });
   return (method, path, body, line) =>
     new Promise((resolve, reject) => {
-      const sent = request(new URL(path, access.server), { method, agent, headers: headers(access, body) }, (answer) =>
-        read(answer, line, resolve, reject),
-      );
+      const options = { method, agent, headers: headers(access, body) };
+      const sent = request(new URL(path, access.server), options, (answer) => read(answer, line, resolve, reject));
       sent.on('error', reject);
       sent.end(body);
     });
 }
 
 function overHttp2(access: Access): Send {
-  const session: ClientHttp2Session = connect(access.server, { ca: access.authority });
+  const session = connect(access.server, { ca: access.authority });
   return (method, path, body, line) =>
     new Promise((resolve, reject) => {
       const stream = session.request({ ':method': method, ':path': path, ...headers(access, body) });

@@ -1,9 +1,12 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { Arena, loadNow } from './arena.ts';
 import { SCENARIOS } from './catalogue.ts';
 import { type Contender, chartNodeOptions } from './contender.ts';
 import { type BenchOptions, HELP, parseOptions } from './options.ts';
+import { growthPicture, latencyPicture } from './pictures.ts';
+import { report } from './report.ts';
 import type { Result } from './results.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -34,7 +37,7 @@ async function runScenario(scenario: Scenario, context: Context): Promise<void> 
         results.push({ ...result, load });
         const figures = Object.entries(result.figures).map(([name, value]) => `${name} ${+value.toFixed(2)}`);
         say(`  ${result.contender}${result.size === undefined ? '' : ` at ${result.size}`}: ${figures.join(', ')}`);
-        writeFileSync(join(dir, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`);
+        publish(dir, results, context.about);
       },
     });
     if (arena.watcher.breaks > breaks) say(`  the bench's own watch broke ${arena.watcher.breaks - breaks} times`);
@@ -44,7 +47,30 @@ async function runScenario(scenario: Scenario, context: Context): Promise<void> 
   }
 }
 
+/** After each result, so that a run that breaks off has told what it knew. */
+function publish(dir: string, results: readonly Result[], about: readonly string[]): void {
+  const files: Readonly<Record<string, string | undefined>> = {
+    'results.json': `${JSON.stringify({ about, results }, undefined, 1)}\n`,
+    'report.md': `${report(results, about)}\n`,
+    'latency.svg': latencyPicture(results),
+    'growth.svg': growthPicture(results),
+  };
+  for (const [name, text] of Object.entries(files)) if (text !== undefined) writeFileSync(join(dir, name), text);
+}
+
+/** Where and how it was measured; nothing else makes figures comparable. */
+function aboutRun(options: BenchOptions, contenders: readonly Contender[]): string[] {
+  const [first, ...others] = cpus();
+  return [
+    `${others.length + 1} × ${first?.model ?? 'unknown processor'}, ${Math.round(totalmem() / 1e9)} GB, Linux ${release()}`,
+    `Node ${process.version}, ${chartNodeOptions()}; etcd and API server of the sandbox, nothing else in the cluster`,
+    `${options.quick ? 'a quick run' : 'a full run'}: ${options.scenarios.map(({ id }) => id).join(', ')}`,
+    ...contenders.slice(1).map(({ name, command }) => `peer ${name}: \`${command}\``),
+  ];
+}
+
 interface Context {
+  readonly about: readonly string[];
   readonly contenders: readonly Contender[];
   readonly dir: string;
   readonly options: BenchOptions;
@@ -68,6 +94,7 @@ async function main(): Promise<void> {
   const results: Result[] = [];
   let shared: Promise<Arena> | undefined;
   const context: Context = {
+    about: aboutRun(options, contenders),
     contenders,
     dir,
     options,
@@ -87,6 +114,7 @@ async function main(): Promise<void> {
   } finally {
     await (await shared)?.close();
   }
+  process.stdout.write(`${report(results, context.about)}\n`);
 }
 
 await main();

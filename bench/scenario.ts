@@ -76,6 +76,7 @@ export async function withContender(
 }
 
 export function latencyFigures(latencies: readonly number[]): Record<string, number> {
+  if (latencies.length === 0) return {};
   return {
     'p50 ms': percentile(latencies, 0.5),
     'p95 ms': percentile(latencies, 0.95),

@@ -4,6 +4,8 @@ export interface Put {
   readonly version: number;
   readonly at: number;
   readonly workloads: readonly string[];
+  /** Whether a template shows that it was made for other data than this; absent where that cannot be told. */
+  readonly isStale?: (template: string) => boolean;
 }
 
 /** A new pod template, as the independent watcher saw it. */
@@ -15,7 +17,7 @@ export interface Rollout {
 export interface Verdict {
   /** From each accepted change to the first later template of each workload that it concerns. */
   readonly latencies: readonly number[];
-  /** Workloads that got no new template after the last change that concerns them. */
+  /** Workloads that got no new template after a change, or whose template is not that of the last one. */
   readonly missed: number;
   /** Templates beyond one for each change. */
   readonly surplus: number;
@@ -28,7 +30,11 @@ export interface Verdict {
  * Compares what was changed with what was rolled. The order is the server's own (resource versions), because the times at
  * which two connections tell of two events have no order.
  */
-export function verdictOf(puts: readonly Put[], rollouts: ReadonlyMap<string, readonly Rollout[]>): Verdict {
+export function verdictOf(
+  puts: readonly Put[],
+  rollouts: ReadonlyMap<string, readonly Rollout[]>,
+  template: (workload: string) => string | undefined = () => undefined,
+): Verdict {
   const concerned = byWorkload(puts);
   const latencies: number[] = [];
   let missed = 0;
@@ -40,8 +46,7 @@ export function verdictOf(puts: readonly Put[], rollouts: ReadonlyMap<string, re
       first: seen.find(({ version }) => version > change.version),
     }));
     for (const { change, first } of reactions) if (first) latencies.push(first.at - change.at);
-    // Whatever comes after the last change comes after the others, too.
-    if (reactions.some(({ first }) => first === undefined)) missed += 1;
+    if (reactions.some(({ first }) => first === undefined) || isBehind(changes, template(workload))) missed += 1;
     expected += changes.length;
   }
   let surplus = 0;
@@ -51,6 +56,13 @@ export function verdictOf(puts: readonly Put[], rollouts: ReadonlyMap<string, re
     surplus += Math.max(0, seen.length - (concerned.get(workload)?.length ?? 0));
   }
   return { latencies, missed, surplus, rollouts: total, expected };
+}
+
+/** A template after the last change may still be due to the one before. */
+function isBehind(changes: readonly Put[], template: string | undefined): boolean {
+  if (template === undefined) return false;
+  const last = new Map(changes.toSorted((a, b) => a.version - b.version).map((change) => [change.source, change]));
+  return [...last.values()].some(({ isStale }) => isStale?.(template) ?? false);
 }
 
 function byWorkload(puts: readonly Put[]): ReadonlyMap<string, readonly Put[]> {

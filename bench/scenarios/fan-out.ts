@@ -58,7 +58,7 @@ async function floorOf(stage: Stage, fan: Fan, changes: number): Promise<void> {
         Object.assign(best, { ms: median(taken), note: `${protocol}, ${concurrency} at a time` });
     }
   }
-  record({ scenario: 'fan-out', contender: 'floor', size, figures: { 'last template ms': best.ms }, note: best.note });
+  record({ scenario: 'fanout', contender: 'floor', size, figures: { 'last template ms': best.ms }, note: best.note });
 }
 
 async function fanOut(stage: Stage, fan: Fan, contender: Contender, changes: number): Promise<void> {
@@ -71,14 +71,15 @@ async function fanOut(stage: Stage, fan: Fan, contender: Contender, changes: num
       for (let left = changes; left > 0; left--) {
         const one = await spread(arena, fan, deadlineMs);
         taken.push(one);
-        if (Number.isNaN(one.ms)) return;
+        // One that takes minutes says so the first time.
+        if (!(one.ms < 30_000)) return;
         await arena.calm(1500);
       }
     });
     const times = taken.map(({ ms }) => ms);
     say(`${contender.name}: ${times.map((ms) => ms.toFixed(0)).join(', ')} ms`);
     record({
-      scenario: 'fan-out',
+      scenario: 'fanout',
       contender: contender.name,
       size,
       calls: measured.calls,
@@ -100,15 +101,12 @@ function fanOutScenario(id: string, sizes: readonly number[], number?: string): 
     title: `one change of a ConfigMap that ${sizes.join(', ')} Deployments use`,
     long: (sizes.at(-1) ?? 0) > 1000,
     async run(stage: Stage): Promise<void> {
-      const { arena, contenders } = stage;
-      for (const size of sizes) {
+      const { arena, contenders, quick } = stage;
+      for (const size of quick ? sizes.slice(-1) : sizes) {
         const fan = await createFan(arena, size);
-        const changes = size > 1000 ? 2 : 3;
+        const changes = quick || size > 1000 ? 2 : 3;
         await floorOf(stage, fan, changes);
-        for (const contender of contenders) {
-          const isOurs = contender === contenders[0];
-          await fanOut(stage, fan, contender, isOurs ? changes : 1);
-        }
+        for (const contender of contenders) await fanOut(stage, fan, contender, changes);
         await arena.clear(contenders);
       }
     },

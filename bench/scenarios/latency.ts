@@ -16,7 +16,7 @@ import {
 const PAIRS = 50;
 const WARM_UP = 10;
 // Whatever a contender does after its write, an Event for example, has to be over before the next change.
-const GAP_MS = 25;
+const GAP_MS = 50;
 const DEADLINE_MS = 30_000;
 
 /** One change after the other; milliseconds from each to its template. */

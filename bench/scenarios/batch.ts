@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createAll, type SourceName, sourceManifest, workload } from '../objects.ts';
+import { type Scenario, type Stage, withContender } from '../scenario.ts';
+import type { Put } from '../verdict.ts';
+import { workloadKey } from '../watcher.ts';
+
+const SOURCES = 5;
+const APART_MS = 150;
+
+/** What a person does who applies a folder: several sources of one workload, one after the other. */
+export const batch: Scenario = {
+  id: 'batch',
+  number: 'S17',
+  title: '5 ConfigMaps of one Deployment changed 150 ms apart, default settings',
+  async run(stage: Stage): Promise<void> {
+    const { arena, contenders, record } = stage;
+    const namespace = await arena.namespace('bench-batch');
+    const key = workloadKey('Deployment', namespace, 'app');
+    const sources = Array.from(
+      { length: SOURCES },
+      (_, index): SourceName => ({ kind: 'ConfigMap', namespace, name: `part-${index}` }),
+    );
+    for (const contender of contenders) {
+      await createAll(
+        arena.api,
+        sources.map((source) => sourceManifest(source, arena.freshData())),
+      );
+      await createAll(arena.api, [workload('Deployment', namespace, 'app', { uses: sources })]);
+      await withContender(stage, contender, { atOnce: false }, async () => {
+        const puts: Put[] = [];
+        for (const source of sources) {
+          puts.push(await arena.put(source, [key]));
+          await delay(APART_MS);
+        }
+        const { rollouts, missed } = await arena.settled(puts, 30_000);
+        const last = puts.at(-1)?.at ?? Number.NaN;
+        const ms = (arena.watcher.rollouts.get(key)?.at(-1)?.at ?? Number.NaN) - last;
+        record({
+          scenario: 'batch',
+          contender: contender.name,
+          figures: { rollouts, missed, 'last change to last template ms': ms },
+        });
+      });
+      await arena.clear(contenders);
+    }
+  },
+};

@@ -1,0 +1,83 @@
+import { figure, growthOf, type Result } from './results.ts';
+
+/** What was promised, and what came of it. */
+export interface Outcome {
+  readonly what: string;
+  readonly limit: string;
+  readonly measured: number;
+  readonly floor?: number;
+  readonly met: boolean;
+}
+
+interface Target {
+  readonly what: string;
+  readonly scenario: string;
+  readonly size?: number;
+  readonly figure: string;
+  /** The most that it may be: so many times the floor of the same run, or so much. */
+  readonly timesFloor?: number;
+  readonly atMost?: number;
+}
+
+const TARGETS: readonly Target[] = [
+  { what: 'latency p50', scenario: 'latency', figure: 'p50 ms', timesFloor: 1.4 },
+  { what: 'latency p99', scenario: 'latency', figure: 'p99 ms', timesFloor: 2 },
+  {
+    what: '1 change → 1000 workloads, ms',
+    scenario: 'fanout',
+    size: 1000,
+    figure: 'last template ms',
+    timesFloor: 1.5,
+  },
+  { what: 'writes per change', scenario: 'latency', figure: 'writes per change', atMost: 1 },
+  { what: 'reads per change', scenario: 'latency', figure: 'reads per change', atMost: 0 },
+  { what: 'Events per change', scenario: 'latency', figure: 'Events per change', atMost: 1 },
+  { what: 'CPU ms per change', scenario: 'latency', figure: 'CPU ms per change', atMost: 2 },
+  { what: 'RSS MB beside 50 pairs', scenario: 'latency', figure: 'RSS MB', atMost: 80 },
+  { what: '20,000 Secrets: RSS MB', scenario: 'secrets-20k', size: 20_000, figure: 'RSS MB', atMost: 90 },
+  { what: '20,000 Secrets: peak MB', scenario: 'secrets-20k', size: 20_000, figure: 'peak MB', atMost: 110 },
+  {
+    what: '20,000 Secrets: start to first reaction, ms',
+    scenario: 'secrets-20k',
+    size: 20_000,
+    figure: 'first reaction ms',
+    atMost: 1150,
+  },
+  {
+    what: 'idle CPU ms per s, 5000 workloads',
+    scenario: 'idle-5000',
+    size: 5000,
+    figure: 'idle CPU ms per s',
+    atMost: 1,
+  },
+  { what: 'rollouts for a batch of 5 changes', scenario: 'batch', figure: 'rollouts', atMost: 1 },
+  { what: 'rollouts at the first start', scenario: 'startup', figure: 'surplus', atMost: 0 },
+  { what: 'missed after a time of absence', scenario: 'downtime', figure: 'missed', atMost: 0 },
+  { what: 'surplus after a time of absence', scenario: 'downtime', figure: 'surplus', atMost: 0 },
+];
+
+const BYTES_PER_OBJECT = 1000;
+
+/** All targets about which the results say something. */
+export function outcomes(results: readonly Result[]): Outcome[] {
+  const all = TARGETS.flatMap((target) => outcomeOf(target, results));
+  for (const { scenario, contender, figure: name, slope } of growthOf(results)) {
+    if (contender !== 'attune' || name !== 'RSS MB' || !scenario.startsWith('secrets')) continue;
+    const bytes = slope * 1e6;
+    const what = `bytes for one more Secret that nobody uses (${scenario})`;
+    all.push({ what, limit: `≤ ${BYTES_PER_OBJECT}`, measured: bytes, met: bytes <= BYTES_PER_OBJECT });
+  }
+  return all;
+}
+
+function outcomeOf({ what, timesFloor, atMost, ...where }: Target, results: readonly Result[]): Outcome[] {
+  const measured = figure(results, { ...where, contender: 'attune' }, where.figure);
+  if (measured === undefined) return [];
+  if (atMost !== undefined) {
+    // Counts are taken while calls of the time before may still end: a hundredth is not a call.
+    return [{ what, limit: `≤ ${atMost}`, measured, met: measured <= atMost + 0.01 }];
+  }
+  const floor = figure(results, { ...where, contender: 'floor' }, where.figure);
+  if (floor === undefined || timesFloor === undefined) return [];
+  return [{ what, limit: `≤ ${timesFloor} × floor`, measured, floor, met: measured <= timesFloor * floor }];
+}
