@@ -1,5 +1,4 @@
 import { compare, lifecycleOf } from '../domain/ledger.ts';
-import type { Verdict } from '../domain/verdict.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -29,7 +28,7 @@ export interface ReconcileDeps {
     failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: 'soon' | 'when it changes'): void;
     reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void;
     unchanged(state: WorkloadState, changes: readonly Change[]): void;
-    blocked(state: WorkloadState, verdict: Verdict): void;
+    problems(state: WorkloadState): void;
   };
 }
 
@@ -103,7 +102,7 @@ function collect(deps: ReconcileDeps, state: WorkloadState): Change[] {
       changes.push({ id, ref, verdict, difference, current, mark: difference === 'deleted' ? undefined : mark });
     } else if (verdict.because === 'invalid-annotation') {
       state.held = true;
-      deps.report.blocked(state, verdict);
+      deps.report.problems(state);
       return [];
     } else {
       state.waiting.delete(id);

@@ -64,6 +64,7 @@ export class ReplacementJournal {
       }
     } catch (error) {
       if (!KubeError.is(error) || error.status !== 403) throw error;
+      this.#deps.unsafe(error);
     }
     return found;
   }

@@ -147,10 +147,6 @@ export class Report extends SystemReport {
     log.debug(`no changes detected for ${nameOf(state)}`, { sources: changes.map(({ id }) => id).join(',') });
   }
 
-  blocked(state: WorkloadState, verdict: Verdict): void {
-    if (!verdict.reload) this.#once(state, `${verdict.rule}`, 'InvalidAnnotation');
-  }
-
   problems(state: WorkloadState): void {
     for (const { path, message } of state.workload.intent.problems) {
       this.#once(state, `annotation ${path}: ${message}`, 'InvalidAnnotation');
