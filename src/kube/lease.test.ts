@@ -21,6 +21,8 @@ class LeaseServer {
   readonly writes: string[] = [];
   /** Does not answer writes any more. */
   hangs = false;
+  /** Does what a write asks, and does not answer. */
+  stalls = false;
   /** Answers everything with 500. */
   fails = false;
   mayWatch = true;
@@ -70,7 +72,7 @@ class LeaseServer {
     } else {
       this.writes.push(`${exchange.verb} ${sent.spec.holderIdentity}`);
       this.set(sent.spec);
-      exchange.json(200, this.lease);
+      if (!this.stalls) exchange.json(200, this.lease);
     }
   }
 
@@ -181,6 +183,19 @@ describe('the first', () => {
     a.stop.abort();
     await a.running;
     expect(world.server.lease?.spec.holderIdentity).toBe('');
+  });
+
+  test('gives it back also if it is called off while taking it', async () => {
+    const world = await start();
+    world.server.set({ holderIdentity: '' });
+    world.server.stalls = true;
+    const a = candidate(world, 'a');
+    await eventually(() => world.server.lease?.spec.holderIdentity).toBe('a');
+    world.server.stalls = false;
+    a.stop.abort();
+    await a.running;
+    expect(world.server.lease?.spec.holderIdentity).toBe('');
+    expect(a.told).not.toContain('leading');
   });
 
   test('does not take the lease from another when it is called off', async () => {

@@ -71,6 +71,8 @@ class Election {
   /** When the lease must have been renewed. */
   #deadline = Number.NEGATIVE_INFINITY;
   #leading = false;
+  /** We have once tried to take the lease. Broken off, such a write may yet have arrived. */
+  #inDoubt = false;
   #watchable = true;
 
   constructor(options: ElectionOptions, signal: AbortSignal) {
@@ -83,7 +85,9 @@ class Election {
     const acquired = await this.#attempt(async (signal) => {
       this.#see((await this.#read(signal)) ?? null);
       if (!this.#isFree()) return false;
+      this.#inDoubt = true;
       await this.#write(signal);
+      this.#leading = true;
       return true;
     });
     // It was free and another was faster: watch the one who holds it now.
@@ -94,7 +98,7 @@ class Election {
   /** Leads until the lease cannot be renewed, or is found in other hands, or the election is called off. */
   async lead(): Promise<void> {
     const { clock, onLeading, onLost } = this.#options;
-    this.#leading = true;
+    if (this.#signal.aborted) return;
     onLeading({ held: () => this.#leading && clock.now() < this.#deadline });
     while (!this.#signal.aborted && (await this.#renewInTime()));
     if (this.#signal.aborted && clock.now() < this.#deadline) return;
@@ -120,10 +124,11 @@ class Election {
 
   /** Gives the lease back if it is ours: the next one need not wait until it runs out. */
   async release(): Promise<void> {
-    if (!this.#leading) return;
+    if (!this.#leading && !this.#inDoubt) return;
     this.#leading = false;
     const signal = AbortSignal.timeout(RETRY_MS);
     try {
+      if (!this.#isOurs()) this.#see((await this.#read(signal)) ?? null);
       await this.#giveBack(signal);
     } catch (error) {
       // It runs out by itself.
@@ -134,11 +139,10 @@ class Election {
   async #giveBack(signal: AbortSignal): Promise<void> {
     for (;;) {
       const lease = this.#lease;
-      if (!lease || !this.#isOurs()) return;
       const now = microTime(this.#options.clock.now());
-      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
+      const spec = { ...lease?.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
       try {
-        this.#see(await this.#replace({ ...lease, spec }, signal));
+        if (lease && this.#isOurs()) this.#see(await this.#replace({ ...lease, spec }, signal));
         return;
       } catch (error) {
         // A renewal that was broken off may yet have arrived.
