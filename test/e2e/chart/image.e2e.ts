@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath, getuid } from 'node:process';
@@ -64,10 +64,13 @@ describe('the file system of the image', () => {
     expect(bytes / 1024 / 1024).toBeLessThan(150);
   });
 
-  /** As the image's user, with nothing but the image's files. */
+  /** As the image's user, with nothing but the image's files and /proc, which every container has. */
   const inside = (...args: string[]) => [
-    'chroot',
-    '--userspec=65532:65532',
+    'unshare',
+    '--mount',
+    'sh',
+    '-c',
+    'mount -t proc proc "$0/proc" && exec chroot --userspec=65532:65532 "$0" "$@"',
     root,
     '/usr/local/bin/node',
     '/app/attune.mjs',
@@ -77,6 +80,7 @@ describe('the file system of the image', () => {
   // Only root may change the root.
   it.skipIf(getuid?.() !== 0)('runs every command that the image is for', async () => {
     const shop = await namespace('image');
+    mkdirSync(join(root, 'proc'));
     const read = { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch'] };
     const write = { apiGroups: [''], resources: ['configmaps', 'secrets'], verbs: ['create', 'update'] };
     writeKubeconfig(join(root, 'kubeconfig'), 'image', await serviceAccount(shop, 'attune', [read, write]));
