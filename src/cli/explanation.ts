@@ -39,11 +39,12 @@ export interface Mark {
 
 /**
  * `current`: the pods run with the data as it is. `pending`: a change waits to be rolled out. `gone`: the source was
- * deleted, and counts as changed only if it returns with other data. `silent`: the data is other than the pods', and
- * no rule asks to roll for it. `unknown`: this user may not see enough to tell.
+ * deleted, and counts as changed only if it returns with other data. `undelivered`: another writer keeps undoing the
+ * rollout. `silent`: the data is other than the pods', and no rule asks to roll for it. `unknown`: this user may not
+ * see enough to tell.
  */
 export interface State {
-  readonly is: 'current' | 'pending' | 'gone' | 'silent' | 'unknown';
+  readonly is: 'current' | 'pending' | 'gone' | 'undelivered' | 'silent' | 'unknown';
   /** Who says so. */
   readonly from: 'mark' | 'record' | 'checkpoint' | 'nothing';
   readonly change?: 'changed' | 'created' | 'deleted' | undefined;

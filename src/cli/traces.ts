@@ -1,6 +1,7 @@
 import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { EVENTS } from '../api/resources.ts';
+import type { SourceRef } from '../api/sources.ts';
 import { FIELD_MANAGER } from '../controller/act.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -14,6 +15,7 @@ export interface Trace {
 }
 
 const MAX_TRACES = 5;
+const REVERTED = 'ReloadReverted';
 
 /** When a reloader last wrote to this object; the server keeps it, to the second. */
 export function lastWriteOf(object: KubeObject): string | undefined {
@@ -37,6 +39,17 @@ export async function reloaderEvents(client: KubeClient, { metadata }: KubeObjec
     if (!KubeError.is(error, 'Forbidden')) throw error;
   }
   return traces.sort((a, b) => a.at.localeCompare(b.at)).slice(-MAX_TRACES);
+}
+
+/** Whether the last word about a source is that another writer keeps undoing the rollout; the words are the report's. */
+export function isUndelivered(traces: readonly Trace[], { kind, name }: SourceRef): boolean {
+  const reverted = traces.findLast(
+    ({ reason, message }) => reason === REVERTED && message.includes(`${kind} ${name};`),
+  );
+  const rolled = traces.findLast(
+    ({ reason, message }) => reason === 'Reloaded' && message.includes(`'${name}' of type`),
+  );
+  return reverted?.message.includes('undelivered') === true && reverted.at >= (rolled?.at ?? '');
 }
 
 function asTrace(event: KubeObject): readonly Trace[] {

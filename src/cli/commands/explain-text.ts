@@ -116,6 +116,11 @@ function stateText(state: State, paint: Paint, nowMs: number): string {
       return `${paint('green', 'up to date')}, ${FROM[state.from]}`;
     case 'gone':
       return 'its pods keep what they have, and roll if it returns with other data';
+    case 'undelivered':
+      return paint(
+        'red',
+        'not delivered: another writer keeps removing the mark; tried again when the template changes',
+      );
     case 'silent':
       return 'the data is another than its pods began with';
     case 'unknown':

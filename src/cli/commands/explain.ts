@@ -13,7 +13,7 @@ import { beginJudging, type Judging } from '../judging.ts';
 import { sourceTarget, type Target, workloadTarget } from '../kind-words.ts';
 import type { Request } from '../request.ts';
 import { blindTo, blindToSource } from '../sight.ts';
-import { lastWriteOf, reloaderEvents } from '../traces.ts';
+import { isUndelivered, lastWriteOf, reloaderEvents } from '../traces.ts';
 import { explanationText, type WorkloadReport } from './explain-text.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
@@ -138,10 +138,13 @@ async function reportOn(
   const { workload } = state;
   const refs: readonly SourceRef[] = source ? [{ ...source, namespace }] : view.concerns(state);
   for (const ref of refs) await view.readData(ref);
+  const events = await reloaderEvents(client, object);
   const blindness = blindTo(workload.ref, labels, settings);
-  const sources = refs.map((ref) =>
-    explain(workload, ref, blindness ?? blindToSource(ref, view.facts(ref).labels, settings), judging),
-  );
+  const sources = refs.map((ref) => {
+    const found = explain(workload, ref, blindness ?? blindToSource(ref, view.facts(ref).labels, settings), judging);
+    const isLost = found.rolls && found.mark?.found !== 'current' && isUndelivered(events, ref);
+    return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;
+  });
   const pausedAt = workload.annotations[settings.keys.pausedAt];
   const pause = pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, nowMs);
   return {
@@ -155,6 +158,6 @@ async function reportOn(
     problems: workload.intent.problems.map(({ path, message }) => `${path} ${message}`),
     notes: [...notes, ...view.unread, ...ledger.notes],
     sources,
-    events: await reloaderEvents(client, object),
+    events,
   };
 }

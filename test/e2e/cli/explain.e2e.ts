@@ -96,6 +96,29 @@ describe('how things stand, over a change that is rolled out and one that is not
   });
 });
 
+it('a change that another writer keeps undoing is not delivered', async () => {
+  const source = { kind: 'ConfigMap', name: 'fought-over' } as const;
+  await admin.create(configMaps(), { metadata: { name: source.name }, data: { a: '1' } });
+  await create('fought', { annotations: AUTO, pod: podUsing(source, 'envFrom') });
+  await using controller = await place.start(['--quiet-period=0s']);
+  await admin.patch(`${configMaps()}/${source.name}`, { data: { a: '2' } });
+  const isMarked = async () => (await about('deploy/fought')).mark?.found === 'current';
+  const containers = (await admin.get(`${deployments()}/fought`))['spec'].template.spec.containers;
+  for (let round = 0; round < 2; round += 1) {
+    await until(isMarked, { what: 'the mark' });
+    await admin.patch(`${deployments()}/fought`, { spec: { template: { spec: { containers } } } });
+  }
+  await controller.untilLine(/undelivered/);
+  const { state } = await until(
+    async () => {
+      const found = await about('deploy/fought');
+      return found.state.is === 'undelivered' && found;
+    },
+    { what: 'the Event that tells of it' },
+  );
+  expect(state.is).toBe('undelivered');
+});
+
 describe('a no names the rule, and its cure works', () => {
   it.each<[string, WorkloadOptions, string, (name: string) => Promise<unknown>]>([
     [
