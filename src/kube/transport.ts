@@ -1,5 +1,5 @@
-import http, { type IncomingMessage } from 'node:http';
-import https from 'node:https';
+import type { Agent, IncomingMessage } from 'node:http';
+import { http, https } from '../runtime/node-http.ts';
 import type { Connection } from './connection.ts';
 import { KubeError, type LocalReason, refusal, type Verb } from './kube-error.ts';
 
@@ -49,9 +49,9 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Sends calls over kept-alive connections; every failure is a KubeError, or the reason of the caller's own abort. */
 export class Transport {
   readonly #connection: Connection;
-  readonly #agent: http.Agent;
+  readonly #agent: Agent;
   /** Watches hold a socket each, for as long as they live: they must not use up those of the others. */
-  readonly #watchAgent: http.Agent;
+  readonly #watchAgent: Agent;
   readonly #request: typeof http.request;
   readonly #target: { readonly host: string; readonly port: string; readonly prefix: string };
   readonly #observe: ((call: Observation) => void) | undefined;
@@ -65,7 +65,7 @@ export class Transport {
     const { server, tls } = connection;
     const secure = server.protocol === 'https:';
     this.#request = secure ? https.request : http.request;
-    const newAgent = (maxSockets: number): http.Agent => {
+    const newAgent = (maxSockets: number): Agent => {
       const sockets = { keepAlive: true, scheduling: 'lifo', timeout: KEEP_ALIVE_MS, maxSockets } as const;
       return connection.agent ?? (secure ? new https.Agent({ ...sockets, ...tls }) : new http.Agent(sockets));
     };

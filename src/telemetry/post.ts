@@ -1,7 +1,8 @@
-import http from 'node:http';
-import https from 'node:https';
+import type { ClientRequest } from 'node:http';
+import type { RequestOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import tls from 'node:tls';
+import { http, https } from '../runtime/node-http.ts';
 
 export interface PostRequest {
   readonly url: URL;
@@ -60,7 +61,7 @@ export async function post(request: PostRequest): Promise<PostAnswer> {
   }
 }
 
-const send = (to: URL, options: https.RequestOptions): http.ClientRequest =>
+const send = (to: URL, options: RequestOptions): ClientRequest =>
   (to.protocol === 'https:' ? https : http).request(options);
 
 /** Asks the proxy for a connection to the target, so that it sees nothing but the target's name. */
@@ -88,7 +89,7 @@ async function tunnel(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket
   return promise;
 }
 
-async function exchange(request: http.ClientRequest, body: string): Promise<PostAnswer> {
+async function exchange(request: ClientRequest, body: string): Promise<PostAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<PostAnswer>();
   request.once('error', reject);
   request.once('response', (response) => {

@@ -1,6 +1,7 @@
-import http from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
+import { http } from '../runtime/node-http.ts';
 import type { Log } from './log.ts';
 
 export interface ServerSettings {
@@ -73,9 +74,9 @@ export function createServer(settings: ServerSettings): TelemetryServer {
   };
 }
 
-const portOf = (server: http.Server): number | undefined => (server.address() as AddressInfo | null)?.port;
+const portOf = (server: Server): number | undefined => (server.address() as AddressInfo | null)?.port;
 
-function answer(settings: ServerSettings, { method, url = '' }: http.IncomingMessage): Answer {
+function answer(settings: ServerSettings, { method, url = '' }: IncomingMessage): Answer {
   const path = url.split('?')[0];
   const page = pageFor(settings, path);
   if (!page) return { status: 404, body: 'not found\n' };
