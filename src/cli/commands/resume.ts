@@ -71,10 +71,16 @@ async function resumeOne(task: Task, found: Workload): Promise<Answer> {
     if (!workload.paused || workload.annotations[task.settings.keys.pausedAt] === undefined) return 'not ours';
     const answer = await tryToResume(task, workload);
     if (answer !== 'conflict') return answer;
-    workload = parse(task, await task.client.get(DEPLOYMENTS, workload.ref));
+    const newest = await task.client.get(DEPLOYMENTS, workload.ref).catch(unlessGone);
+    if (!newest) return 'not ours';
+    workload = parse(task, newest);
   }
   task.io.stderr(`Deployment ${found.ref.namespace}/${found.ref.name} is still paused: others keep writing to it\n`);
   return 'failed';
+}
+
+function unlessGone(error: unknown): undefined {
+  if (!KubeError.is(error, 'NotFound')) throw error;
 }
 
 async function tryToResume({ client, settings, io }: Task, workload: Workload): Promise<Answer | 'conflict'> {
