@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { RECORD } from '../api/annotations.ts';
 import type { DataObject } from '../api/objects.ts';
 import { SECRETS } from '../api/resources.ts';
 import type { Settings } from '../config/settings.ts';
 import { Checkpoint } from '../controller/checkpoint.ts';
+import { KEY_SECRET, withKey } from '../controller/installation-key.ts';
 import { type Evidence, parseRecord, type SourceId } from '../domain/ledger.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -22,8 +22,6 @@ export interface LedgerView {
   readonly notes: readonly string[];
 }
 
-const KEY = 'attune-ledger-key';
-
 /** Reads the key and the checkpoint, and writes nothing: unlike the controller it makes no key where there is none. */
 export async function readLedger(
   client: KubeClient,
@@ -33,7 +31,7 @@ export async function readLedger(
   const found = await findKey(client, ownNamespace);
   if (typeof found === 'string') return withoutKey(found);
   const { namespace, key } = found;
-  const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
+  const { keyId, digest } = withKey(key);
   const notes: string[] = [];
   let readable = true;
   const checkpoint = new Checkpoint({
@@ -58,7 +56,7 @@ export async function readLedger(
   });
   await checkpoint.load();
   return {
-    digest: createDigest(key),
+    digest,
     known: true,
     notes,
     evidence(workload, id) {
@@ -99,21 +97,21 @@ async function findKey(
     const secrets =
       namespace === undefined
         ? await everywhere(client)
-        : [await client.get<DataObject>(SECRETS, { namespace, name: KEY })];
+        : [await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET })];
     const [secret, ...others] = secrets;
-    if (!secret) return `no Secret ${KEY} was found ${where}`;
-    if (others.length > 0) return `there are ${secrets.length} Secrets ${KEY}; choose one with ATTUNE_NAMESPACE`;
+    if (!secret) return `no Secret ${KEY_SECRET} was found ${where}`;
+    if (others.length > 0) return `there are ${secrets.length} Secrets ${KEY_SECRET}; choose one with ATTUNE_NAMESPACE`;
     return { namespace: secret.metadata.namespace ?? '', key: Buffer.from(secret.data?.['key'] ?? '', 'base64') };
   } catch (error) {
-    if (KubeError.is(error, 'NotFound')) return `no Secret ${KEY} was found ${where}`;
-    if (KubeError.is(error, 'Forbidden')) return `you may not read the Secret ${KEY} ${where}`;
+    if (KubeError.is(error, 'NotFound')) return `no Secret ${KEY_SECRET} was found ${where}`;
+    if (KubeError.is(error, 'Forbidden')) return `you may not read the Secret ${KEY_SECRET} ${where}`;
     throw error;
   }
 }
 
 async function everywhere(client: KubeClient): Promise<readonly DataObject[]> {
   const found: DataObject[] = [];
-  const scope = { fieldSelector: `metadata.name=${KEY}` };
+  const scope = { fieldSelector: `metadata.name=${KEY_SECRET}` };
   for await (const page of client.list<DataObject>(SECRETS, scope)) found.push(...page.items);
   return found;
 }

@@ -14,7 +14,8 @@ export interface Installation {
   readonly mayStore: (id: SourceId) => boolean;
 }
 
-const NAME = 'attune-ledger-key';
+/** The Secret in our own namespace that holds the key. */
+export const KEY_SECRET = 'attune-ledger-key';
 /** For data that is no secret, where no key can be kept: any stable one will do. */
 const OPEN_KEY = Buffer.from('attune.dev');
 
@@ -28,7 +29,7 @@ export async function installationKey(
   unavailable: (error: KubeError | undefined) => void,
 ): Promise<Installation> {
   try {
-    if (namespace !== undefined) return keyed(await read(client, namespace));
+    if (namespace !== undefined) return withKey(await read(client, namespace));
     unavailable(undefined);
   } catch (error) {
     if (!KubeError.is(error) || (error.status !== 403 && error.status !== 404)) throw error;
@@ -37,7 +38,8 @@ export async function installationKey(
   return { digest: createDigest(OPEN_KEY), keyId: 'open', mayStore: (id) => !id.startsWith('Secret/') };
 }
 
-function keyed(key: Uint8Array): Installation {
+/** What a key makes of an installation. */
+export function withKey(key: Uint8Array): Installation {
   const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
   return { digest: createDigest(key), keyId, mayStore: () => true };
 }
@@ -45,14 +47,14 @@ function keyed(key: Uint8Array): Installation {
 async function read(client: KubeClient, namespace: string): Promise<Uint8Array> {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const secret = await client.get<DataObject>(SECRETS, { namespace, name: NAME });
+      const secret = await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET });
       return Buffer.from(secret.data?.['key'] ?? '', 'base64');
     } catch (error) {
       if (!KubeError.is(error) || error.status !== 404 || attempt > 1) throw error;
     }
     try {
       const data = { key: randomBytes(32).toString('base64') };
-      const metadata = { name: NAME, namespace, labels: { 'app.kubernetes.io/managed-by': 'attune' } };
+      const metadata = { name: KEY_SECRET, namespace, labels: { 'app.kubernetes.io/managed-by': 'attune' } };
       await client.create(SECRETS, namespace, { apiVersion: 'v1', kind: 'Secret', metadata, data });
     } catch (error) {
       // Two replicas start at once: the first one's key is the key.

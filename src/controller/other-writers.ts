@@ -3,11 +3,11 @@ import { kindNamed } from '../api/kinds.ts';
 import type { SourceRef } from '../api/sources.ts';
 import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger.ts';
 import { carriesMark, parseLastReloadedFrom } from '../domain/marks.ts';
-import type { Workload } from '../domain/workload.ts';
+import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { refOf, remember, sourceId, type WorkloadState } from './workload-state.ts';
 
-type Deps = Pick<EngineDeps, 'sources' | 'strategy' | 'sharedVersions' | 'policy' | 'report'>;
+type Deps = Pick<EngineDeps, 'sources' | 'strategy' | 'sharedVersions' | 'policy' | 'report' | 'checkpoint'>;
 
 /** We are not alone: others edit templates too, bring changes before we do, or take our marks away. */
 export class OtherWriters {
@@ -69,6 +69,8 @@ export class OtherWriters {
       const again = state.reapplied.get(id) !== current;
       state.wrote.delete(id);
       state.applied.set(id, UNKNOWN);
+      // Its record still says that all is well; the checkpoint knows better.
+      this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
       if (again) state.reapplied.set(id, current);
       else state.undelivered.add(id);
       this.#distrust(state);
