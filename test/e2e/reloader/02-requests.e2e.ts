@@ -43,6 +43,13 @@ async function reloaded(
   return [here, between.requests];
 }
 
+/** Upstream goes by positions alone, and may hit a variable of somebody else. */
+function expectGuarded(operations: readonly { op: string; path: string; value?: unknown }[], container: string): void {
+  expect(operations[0]).toMatchObject({ op: 'replace', path: '/metadata/resourceVersion' });
+  const tests = operations.filter(({ op }) => op === 'test').map(({ value }) => value);
+  expect(tests).toContain(container);
+}
+
 describe.each(MODES)('2. %s', (mode) => {
   test('env-vars: one PATCH per workload, of the right type, with the field manager and no more than the mark', async () => {
     await using rest = new AsyncDisposableStack();
@@ -61,7 +68,7 @@ describe.each(MODES)('2. %s', (mode) => {
     }
     const [patch] = writesTo(requests, 'rollout');
     expect(patch).toMatchObject({ method: 'PATCH', contentType: 'application/json-patch+json' });
-    expect(JSON.parse(patch?.body ?? '[]')[0]).toMatchObject({ op: 'test' });
+    expectGuarded(JSON.parse(patch?.body ?? '[]'), 'app');
     const [restart] = writesTo(requests, 'restarted');
     expect(restart).toMatchObject({ method: 'PATCH', contentType: 'application/merge-patch+json' });
     expect(Object.keys(JSON.parse(restart?.body ?? '{}').spec)).toEqual(['restartAt']);
@@ -106,8 +113,7 @@ test('2. removing a variable is a JSON Patch under compat, and by name otherwise
     const body = JSON.parse(patch?.body ?? '{}');
     if (mode === COMPAT) {
       expect(patch?.contentType).toBe('application/json-patch+json');
-      // Upstream goes by the index alone, and may hit a variable of somebody else.
-      expect(body[0].op).toBe('test');
+      expectGuarded(body, 'app');
       expect(body.at(-1)).toMatchObject({ op: 'remove' });
     } else {
       const gone = { name: 'STAKATER_APP_CONFIGMAP', $patch: 'delete' };

@@ -67,7 +67,7 @@ describe.each(MODES)('13. what is tolerated: %s', (mode) => {
   test('a log format that does not exist', async () => {
     await using here = await scene();
     const attune = await here.start([mode, '--log-format=JSON', '--log-level=error']);
-    await attune.untilLine(/log-format/);
+    await attune.untilLine(/level=warning.*unknown log format.*JSON/);
     // The level is not applied then: Stakater's.
     expect(attune.lines.some((line) => line.includes('Starting Reloader'))).toBe(true);
   });
