@@ -56,12 +56,12 @@ export class ChartCluster {
 
   /** `helm upgrade --install`; waits until the pods are ready. Returns what helm says to the user. */
   install(release: string, values: Values, options: { readonly chart?: string; readonly wait?: boolean } = {}) {
-    const waiting = options.wait === false ? [] : ['--wait', '--timeout', '60s'];
+    const waiting = options.wait === false ? [] : ['--wait', '--timeout', '180s'];
     return this.#helm(['upgrade', '--install', release, options.chart ?? CHART, ...waiting], values);
   }
 
   uninstall(release: string): Promise<string> {
-    return this.#helm(['uninstall', release, '--wait', '--timeout', '60s']);
+    return this.#helm(['uninstall', release, '--wait', '--timeout', '180s']);
   }
 
   /** To the revision before; does not wait. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { installKinds } from '../../support/crds.ts';
 import { podRunner } from '../../support/pod-runner.ts';
 import type { AnyObject } from '../../support/sandbox.ts';
@@ -12,6 +12,9 @@ import { AUTO, change, type Place, pathOf, reaction, sources, templateOf, traceO
 const STAND_IN = fileURLToPath(new URL('../../chart/stakater-stand-in', import.meta.url));
 const IMAGE = 'attune:0.1.0';
 const ROLLING = ['Deployment', 'StatefulSet', 'DaemonSet'];
+
+// Each test installs releases and waits for their pods, on a machine that other tests share.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 let cluster: ChartCluster;
 beforeAll(async () => {
@@ -118,7 +121,7 @@ describe('a release of the other chart is upgraded, and fifty workloads that it 
         const now = await all();
         return now.every((each) => templateOf(each).includes(markOf('new'))) && now;
       },
-      { what: 'all fifty to carry the new mark', deadlineMs: 40_000 },
+      { what: 'all fifty to carry the new mark', deadlineMs: 120_000 },
     );
     expect(await Promise.all(objects.map(rollouts))).toEqual(objects.map(() => 1));
     await cluster.uninstall('reloader');

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { installKinds } from '../../support/crds.ts';
 import { until } from '../../support/wait.ts';
 import type { Values } from './helm.ts';
@@ -8,6 +8,9 @@ import { ChartCluster, TOOLS } from './installed.ts';
 import { AUTO, change, type Place, pathOf, reaction, sources, traceOf, workload } from './workloads.ts';
 
 const KINDS = ['Deployment', 'DaemonSet', 'StatefulSet', 'CronJob', 'Job'];
+
+// Each test installs releases and waits for their pods, on a machine that other tests share.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 let cluster: ChartCluster;
 let number = 0;
