@@ -31,7 +31,7 @@ export async function readLedger(
   const found = await findKey(client, ownNamespace);
   if (typeof found === 'string') return withoutKey(found);
   const { namespace, key } = found;
-  const { keyId, digest } = withKey(key);
+  const { keyId, digest } = withKey(key, settings.compat);
   const notes: string[] = [];
   let readable = true;
   const checkpoint = new Checkpoint({
@@ -75,7 +75,7 @@ export async function readLedger(
 const CHECKPOINT = {
   'first-start': 'Attune has written no checkpoint yet: what runs counts as current',
   'too-old': 'the checkpoint is older than --catch-up-max: what runs counts as current',
-  'other-key': 'the checkpoint was written with another key: what runs counts as current',
+  'other-key': 'the checkpoint was written with another key or in the other mode: what runs counts as current',
 } as const;
 
 function withoutKey(why: string): LedgerView {

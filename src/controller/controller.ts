@@ -39,10 +39,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   const keyless = (error: KubeError | undefined): void => {
     if (deps.notify === undefined) report.keyless(error);
   };
-  const installation = await patiently(
-    () => installationKey(client, options.ownNamespace || undefined, keyless),
-    patience,
-  );
+  const installation = await patiently(() => installationKey(client, options, keyless), patience);
   const sharedVersions = await patiently(() => seeSharedVersions(client, options), patience);
   const core = createCore(deps, installation, sharedVersions, signal);
   const hands = createHands(deps, core, installation, signal);

@@ -41,7 +41,7 @@ export function createHands(
     seen: (object) => seen(door.workload(DEPLOYMENTS, object).workload),
   });
   const namespace = options.ownNamespace || undefined;
-  const journal = new ReplacementJournal({ client, namespace, shorten, unsafe: (error) => report.unsafeJobs(error) });
+  const journal = new ReplacementJournal({ client, namespace, unsafe: (error) => report.unsafeJobs(error) });
   const jobs = createJobs({ client, clock, journal, shorten, fieldManager: FIELD_MANAGER, signal });
   const act = createAct({
     client,

@@ -25,23 +25,24 @@ const OPEN_KEY = Buffer.from('attune.dev');
  */
 export async function installationKey(
   client: KubeClient,
-  namespace: string | undefined,
+  { ownNamespace, compat }: { readonly ownNamespace: string; readonly compat: boolean },
   unavailable: (error: KubeError | undefined) => void,
 ): Promise<Installation> {
   try {
-    if (namespace !== undefined) return withKey(await read(client, namespace));
+    if (ownNamespace !== '') return withKey(await read(client, ownNamespace), compat);
     unavailable(undefined);
   } catch (error) {
     if (!KubeError.is(error) || (error.status !== 403 && error.status !== 404)) throw error;
     unavailable(error);
   }
-  return { digest: createDigest(OPEN_KEY), keyId: 'open', mayStore: (id) => !id.startsWith('Secret/') };
+  const { digest, keyId } = withKey(OPEN_KEY, compat);
+  return { digest, keyId: `open-${keyId}`, mayStore: (id) => !id.startsWith('Secret/') };
 }
 
-/** What a key makes of an installation. */
-export function withKey(key: Uint8Array): Installation {
-  const keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
-  return { digest: createDigest(key), keyId, mayStore: () => true };
+/** What a key makes of an installation. The two modes compare data differently, so one cannot read the other's ledger. */
+export function withKey(key: Uint8Array, compat: boolean): Installation {
+  const id = createHash('sha256').update(key).digest('hex').slice(0, 8);
+  return { digest: createDigest(key), keyId: compat ? `${id}-compat` : id, mayStore: () => true };
 }
 
 async function read(client: KubeClient, namespace: string): Promise<Uint8Array> {

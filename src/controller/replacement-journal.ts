@@ -10,21 +10,21 @@ export interface Replacement {
   /** Of the Job that is to go. */
   readonly uid: string;
   readonly manifest: unknown;
-  /** Undefined: kept in memory alone. */
-  readonly name: string | undefined;
 }
 
 export interface JournalDeps {
   readonly client: KubeClient;
   readonly namespace: string | undefined;
-  readonly shorten: (text: string) => string;
-  /** Said once: without the right to keep Secrets a kill -9 at the wrong moment loses a Job, as it does upstream. */
+  /** Said once: without the right to keep the Secret a kill -9 at the wrong moment loses a Job, as it does upstream. */
   readonly unsafe: (error: KubeError | undefined) => void;
 }
 
-const LABEL = 'attune.dev/replacing';
+const NAME = 'attune-replacing';
 
-/** Keeps the manifest of a Job while it is deleted and created anew: in a Secret, for it may hold what is nobody's business. */
+/**
+ * Keeps the manifests of Jobs while they are deleted and created anew: in a Secret, for they may hold what is nobody's
+ * business, and in one of a fixed name, so that no right on other Secrets is needed.
+ */
 export class ReplacementJournal {
   readonly #deps: JournalDeps;
 
@@ -33,58 +33,57 @@ export class ReplacementJournal {
   }
 
   async begin(uid: string, ref: WorkloadRef, manifest: unknown): Promise<Replacement> {
-    const { client, namespace, shorten, unsafe } = this.#deps;
-    const kept = { ref, uid, manifest };
-    if (namespace === undefined) {
-      unsafe(undefined);
-      return { ...kept, name: undefined };
-    }
-    const name = `attune-replacing-${shorten(uid)}`;
-    const metadata = { name, namespace, labels: { [LABEL]: 'job' } };
-    const stringData = { replacement: JSON.stringify(kept) };
-    try {
-      await client.create(SECRETS, namespace, { apiVersion: 'v1', kind: 'Secret', metadata, stringData });
-    } catch (error) {
-      if (KubeError.is(error, 'AlreadyExists')) return { ...kept, name };
-      if (!KubeError.is(error) || error.status !== 403) throw error;
-      unsafe(error);
-      return { ...kept, name: undefined };
-    }
-    return { ...kept, name };
+    const kept: Replacement = { ref, uid, manifest };
+    await this.#unlessForbidden(() => this.#write(uid, Buffer.from(JSON.stringify(kept)).toString('base64')));
+    return kept;
   }
 
   /** Those that were begun and not closed. */
   async open(): Promise<readonly Replacement[]> {
     const { client, namespace } = this.#deps;
-    if (namespace === undefined) return [];
-    const found: Replacement[] = [];
-    try {
-      for await (const page of client.list<DataObject>(SECRETS, { namespace, labelSelector: LABEL })) {
-        for (const secret of page.items) found.push(...parse(secret));
-      }
-    } catch (error) {
-      if (!KubeError.is(error) || error.status !== 403) throw error;
-      this.#deps.unsafe(error);
-    }
-    return found;
+    const secret = await this.#unlessForbidden(() => client.get<DataObject>(SECRETS, { namespace, name: NAME }));
+    return Object.values(secret?.data ?? {}).flatMap(parse);
   }
 
-  async close({ name }: Replacement): Promise<void> {
+  async close({ uid }: Replacement): Promise<void> {
+    await this.#unlessForbidden(() => this.#write(uid, null));
+  }
+
+  /** Each Job has a key of its own, so two that are replaced at once do not meet. */
+  async #write(uid: string, value: string | null): Promise<void> {
     const { client, namespace } = this.#deps;
-    if (name === undefined || namespace === undefined) return;
+    const data = { [uid]: value };
     try {
-      await client.delete(SECRETS, { namespace, name });
+      await client.patch(SECRETS, { namespace, name: NAME }, { data }, { type: 'merge' });
     } catch (error) {
       if (!KubeError.is(error) || error.status !== 404) throw error;
+      if (value === null) return;
+      const metadata = { name: NAME, namespace, labels: { 'app.kubernetes.io/managed-by': 'attune' } };
+      await client.create(SECRETS, namespace, { apiVersion: 'v1', kind: 'Secret', metadata, data });
+    }
+  }
+
+  async #unlessForbidden<T>(work: () => Promise<T>): Promise<T | undefined> {
+    if (this.#deps.namespace === undefined) {
+      this.#deps.unsafe(undefined);
+      return undefined;
+    }
+    try {
+      return await work();
+    } catch (error) {
+      if (!KubeError.is(error)) throw error;
+      if (error.status === 404) return undefined;
+      if (error.status !== 403) throw error;
+      this.#deps.unsafe(error);
+      return undefined;
     }
   }
 }
 
-function parse(secret: DataObject): Replacement[] {
+function parse(encoded: string): Replacement[] {
   try {
-    const text = Buffer.from(secret.data?.['replacement'] ?? '', 'base64').toString();
-    const { ref, uid, manifest } = JSON.parse(text) as Partial<Replacement>;
-    return ref && uid ? [{ ref, uid, manifest, name: secret.metadata.name }] : [];
+    const { ref, uid, manifest } = JSON.parse(Buffer.from(encoded, 'base64').toString()) as Partial<Replacement>;
+    return ref && uid ? [{ ref, uid, manifest }] : [];
   } catch {
     return [];
   }

@@ -11,7 +11,7 @@ import type { Turn } from './source-book.ts';
 const CHECKPOINT = {
   'first-start': 'no ledger from before: everything that runs counts as current, nothing is rolled for the past',
   'too-old': 'the ledger is older than --catch-up-max: everything that runs counts as current',
-  'other-key': 'the ledger was written with another key: everything that runs counts as current',
+  'other-key': 'the ledger was written with another key or in the other mode: everything that runs counts as current',
   found: 'ledger found: what changed in the meantime is caught up',
 } as const;
 

@@ -1,6 +1,5 @@
 {{/*
-Arguments that say what is watched, as far as rights go; the controller and the hook before removal share them. The list of ignored
-namespaces is not among them: the hook would have to list all namespaces to leave some out.
+Arguments that say what is watched; the controller and the hook before removal share them.
 */}}
 {{- define "attune.scopeArgs" -}}
 {{- with include "attune.namespaces" . | fromJsonArray }}
@@ -9,14 +8,14 @@ namespaces is not among them: the hook would have to list all namespaces to leav
 {{- if and .Values.reloader.watchGlobally .Values.reloader.namespaceSelector }}
 - {{ printf "--namespace-selector=%s" .Values.reloader.namespaceSelector | quote }}
 {{- end }}
+{{- if and .Values.reloader.watchGlobally .Values.reloader.ignoreNamespaces }}
+- {{ printf "--namespaces-to-ignore=%s" .Values.reloader.ignoreNamespaces | quote }}
+{{- end }}
 {{- end -}}
 
 {{- define "attune.args" -}}
 {{- $r := .Values.reloader -}}
 {{ include "attune.scopeArgs" . }}
-{{- if and $r.watchGlobally $r.ignoreNamespaces }}
-- {{ printf "--namespaces-to-ignore=%s" $r.ignoreNamespaces | quote }}
-{{- end }}
 {{- with $r.logFormat }}
 - {{ printf "--log-format=%s" . | quote }}
 {{- end }}

@@ -75,10 +75,20 @@ somebody's home too. Creating cannot be limited to names.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [create]
-# The ledger's key, and the manifest of a Job while it is being replaced.
+# The ledger's key, and the manifests of Jobs while they are being replaced.
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, list, create, delete]
+  resourceNames: [attune-ledger-key, attune-replacing]
+  verbs: [get]
+{{- if not .Values.reloader.ignoreJobs }}
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [attune-replacing]
+  verbs: [patch]
+{{- end }}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create]
 {{- if include "attune.highlyAvailable" . }}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]

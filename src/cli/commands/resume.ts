@@ -5,6 +5,7 @@ import { FIELD_MANAGER } from '../../controller/act.ts';
 import { parseWorkload } from '../../domain/parse-workload.ts';
 import { patchOf } from '../../domain/patch.ts';
 import type { Workload } from '../../domain/workload.ts';
+import type { Scope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
 import type { Io } from '../io.ts';
@@ -37,8 +38,8 @@ type Task = Pick<Cluster, 'client' | 'settings' | 'io'>;
 
 async function resumeAll(task: Task, only: string | undefined): Promise<number> {
   const count = { resumed: 0, failed: 0, 'not ours': 0 };
-  for (const namespace of await namespacesOf(task, only)) {
-    for await (const page of task.client.list(DEPLOYMENTS, { namespace })) {
+  for (const scope of await scopesOf(task, only)) {
+    for await (const page of task.client.list(DEPLOYMENTS, scope)) {
       for (const object of page.items) count[await resumeOne(task, parse(task, object))] += 1;
     }
   }
@@ -46,20 +47,19 @@ async function resumeAll(task: Task, only: string | undefined): Promise<number> 
   return count.failed === 0 ? 0 : 1;
 }
 
-/** Undefined stands for all of them at once. */
-async function namespacesOf(
-  { client, settings }: Task,
-  only: string | undefined,
-): Promise<readonly (string | undefined)[]> {
+/** Where the controller looks; ignored namespaces are left out by the server. */
+async function scopesOf({ client, settings }: Task, only: string | undefined): Promise<readonly Scope[]> {
   const { scope } = settings;
-  if (only !== undefined) return [only];
-  if (scope.mode === 'namespaces') return scope.namespaces;
-  if (scope.selector === undefined && scope.ignore.length === 0) return [undefined];
-  const names: string[] = [];
+  if (only !== undefined) return [{ namespace: only }];
+  if (scope.mode === 'namespaces') return scope.namespaces.map((namespace) => ({ namespace }));
+  const ignored = { fieldSelector: scope.ignore.map((namespace) => `metadata.namespace!=${namespace}`).join(',') };
+  if (scope.selector === undefined) return [scope.ignore.length > 0 ? ignored : {}];
+  const scopes: Scope[] = [];
   for await (const page of client.list(NAMESPACES, { labelSelector: scope.selector }, { metadataOnly: true })) {
-    for (const { metadata } of page.items) if (!scope.ignore.includes(metadata.name)) names.push(metadata.name);
+    for (const { metadata } of page.items)
+      if (!scope.ignore.includes(metadata.name)) scopes.push({ namespace: metadata.name });
   }
-  return names;
+  return scopes;
 }
 
 type Answer = 'resumed' | 'failed' | 'not ours';

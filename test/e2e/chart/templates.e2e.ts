@@ -163,6 +163,16 @@ describe('always', () => {
     expect(JSON.stringify(rules)).not.toContain('*');
   });
 
+  it('in its own namespace it may write only what it names, and create', async () => {
+    const manifests = (await render({})).filter(
+      ({ kind, metadata }) => kind === 'Role' && metadata.name !== 'shop-attune-role',
+    );
+    const rules = manifests.flatMap((each) => each['rules']) as { verbs: string[]; resourceNames?: string[] }[];
+    expect(rules.length).toBeGreaterThan(0);
+    const unnamed = rules.filter((rule) => rule.resourceNames === undefined);
+    expect(new Set(unnamed.flatMap((rule) => rule.verbs))).toEqual(new Set(['create']));
+  });
+
   it('Roles only where namespaces are named, a ClusterRole only where all are watched', async () => {
     const rolesOf = async (values: Values) =>
       (await render(values)).flatMap(({ kind, metadata }) =>
