@@ -8,6 +8,7 @@ interface ObjectMeta {
   readonly creationTimestamp?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly managedFields?: readonly { readonly time?: string; readonly fieldsV1?: Readonly<Record<string, unknown>> }[];
 }
 
 export interface KubeObject {

@@ -47,9 +47,14 @@ export class Checkpoint {
   #lastError: KubeError | undefined;
   #stopBeat: (() => void) | undefined;
   #believable = false;
+  #aliveAt = 0;
 
   constructor(deps: CheckpointDeps) {
     this.#deps = deps;
+  }
+
+  get aliveAt(): number {
+    return this.#aliveAt;
   }
 
   get believable(): boolean {
@@ -75,6 +80,7 @@ export class Checkpoint {
     if (head === undefined) return report.checkpoint('first-start');
     if (head.key !== keyId) return report.checkpoint('other-key');
     if (clock.now() - head.alive > catchUpMaxMs) return report.checkpoint('too-old');
+    this.#aliveAt = head.alive;
     this.#remember(head);
     for (const shard of this.#shards.slice(1)) {
       const content = await this.#read(shard);

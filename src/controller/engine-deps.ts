@@ -34,6 +34,8 @@ export interface EngineDeps {
   readonly checkpoint: {
     /** False on a first start, after a loss, or after too long an absence: then nothing from the past is believed. */
     readonly believable: boolean;
+    /** When it was last written, in milliseconds. */
+    readonly aliveAt: number;
     entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined;
     touch(key: WorkloadKey): void;
   };

@@ -41,6 +41,7 @@ function web(version: number, { uid = 'w', annotations = {}, image = 'v1', mark 
       namespace: 'shop',
       uid,
       resourceVersion: String(version),
+      creationTimestamp: '2026-01-01T10:00:05Z',
       annotations: { 'reloader.stakater.com/auto': 'true', ...annotations },
     },
     spec: {
@@ -50,7 +51,14 @@ function web(version: number, { uid = 'w', annotations = {}, image = 'v1', mark 
   return parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest: (text) => text });
 }
 
-function setUp(options: Partial<EngineDeps> & { entry?: CheckpointEntry; create?: boolean; remove?: boolean } = {}) {
+interface Options {
+  readonly entry?: CheckpointEntry;
+  readonly aliveAt?: number;
+  readonly create?: boolean;
+  readonly remove?: boolean;
+}
+
+function setUp(options: Partial<EngineDeps> & Options = {}) {
   const clock = virtualClock();
   const scheduled = new Map<WorkloadKey, number>();
   const wanted: SourceRef[] = [];
@@ -70,7 +78,12 @@ function setUp(options: Partial<EngineDeps> & { entry?: CheckpointEntry; create?
       schedule: (key, at) => void scheduled.set(key, at),
       remove: (key) => void scheduled.delete(key),
     },
-    checkpoint: { believable: options.entry !== undefined, entry: () => options.entry, touch: () => {} },
+    checkpoint: {
+      believable: options.entry !== undefined || options.aliveAt !== undefined,
+      aliveAt: options.aliveAt ?? 0,
+      entry: () => options.entry,
+      touch: () => {},
+    },
     sharedVersions: () => true,
     inScope: () => true,
     want: (ref) => void wanted.push(ref),
@@ -393,4 +406,17 @@ test('the same holds when the answer to our write was lost and only the watch te
   world.engine.workloadSeen(web(20, { annotations: { [RECORD]: record }, mark: 'B' }), 'watch');
   world.put(source('C', 15));
   expect(world.waits()).toEqual([]);
+});
+
+test.each([
+  ['was overtaken by a change while nobody was there rolls', '2026-01-01T10:00:06Z', true],
+  ['is younger than the change does not roll', '2026-01-01T10:00:04Z', false],
+  ['was changed for when somebody was there does not roll', '2026-01-01T09:00:00Z', false],
+  ['uses a source that never changed does not roll', undefined, false],
+] as const)('a workload unknown to the ledger that %s', (_what, editedAt, rolls) => {
+  const world = setUp({ aliveAt: Date.parse('2026-01-01T10:00:05Z') });
+  world.sources.put({ ...source('B', 9), editedAt }, false);
+  world.engine.workloadSeen(web(3), 'list');
+  world.engine.begin();
+  expect(world.waits().length > 0).toBe(rolls);
 });

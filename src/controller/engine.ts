@@ -1,18 +1,9 @@
-import { RECORD } from '../api/annotations.ts';
 import type { SourceRef } from '../api/sources.ts';
-import {
-  type Applied,
-  believe,
-  compare,
-  type LedgerRecord,
-  lifecycleOf,
-  parseRecord,
-  type SourceId,
-  UNKNOWN,
-} from '../domain/ledger.ts';
+import { type Applied, compare, lifecycleOf, type SourceId, UNKNOWN } from '../domain/ledger.ts';
 import { dueAt, timingOf } from '../domain/plan.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
+import { Beliefs } from './beliefs.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { OtherWriters } from './other-writers.ts';
 import type { Turn } from './source-book.ts';
@@ -33,11 +24,13 @@ export class Engine {
   readonly verdicts: Verdicts;
   readonly #deps: EngineDeps;
   readonly #others: OtherWriters;
+  readonly #beliefs: Beliefs;
   #begun = false;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
     this.#others = new OtherWriters(deps);
+    this.#beliefs = new Beliefs(deps, this.#others);
     this.verdicts = new Verdicts(deps, this.states);
   }
 
@@ -141,7 +134,7 @@ export class Engine {
     if (!this.#begun) return;
     if (state.held) this.#release(workloadKey(workload.ref), state);
     const isNewLook = remember(state.looks, workload.fullTemplateDigest);
-    if (origin === 'write' || this.#news(state)) this.#others.wroteOurselves(state, isNewLook);
+    if (origin === 'write' || this.#beliefs.news(state)) this.#others.wroteOurselves(state, isNewLook);
     if (before.templateDigest !== workload.templateDigest) this.#others.templateMoved(state, version);
     else if (origin !== 'write' && !state.writing) this.#others.noticeRevert(state);
     this.#meet(state, version);
@@ -155,7 +148,7 @@ export class Engine {
 
   /** Goes through all that concerns a workload, as of a moment of the server's time; undefined: as the past left it. */
   #meet(state: WorkloadState, version: number | undefined): void {
-    const news = this.#news(state);
+    const news = this.#beliefs.news(state);
     const concerned = new Set<SourceId>();
     for (const ref of this.#concerns(state)) {
       const verdict = this.verdicts.of(state, ref);
@@ -167,12 +160,6 @@ export class Engine {
     if (news) state.seq = news.seq;
     for (const id of state.applied.keys()) if (!concerned.has(id)) this.#forget(state, id);
     this.#deps.report.problems(state);
-  }
-
-  /** A record that we have not written, or not yet heard of: the answer to a write can be lost on its way. */
-  #news({ workload, seq }: WorkloadState): LedgerRecord | undefined {
-    const record = parseRecord(workload.annotations[RECORD], workload.uid, this.#deps.keyId);
-    return record && record.seq > seq ? record : undefined;
   }
 
   /** The leader before us settled things that stand on no object; its number is then higher than ours. */
@@ -228,25 +215,11 @@ export class Engine {
   }
 
   #beliefAbout(state: WorkloadState, ref: SourceRef, version: number | undefined): Applied {
-    const { sources, checkpoint, keyId } = this.#deps;
-    const { workload } = state;
-    if (version !== undefined) {
-      // Its own place in the server's order says what it began with. A listing tells its last place, not its first,
-      // and what came before our time is no reason to roll.
-      const then = this.#past(ref, version)();
-      return then === UNKNOWN && state.born === undefined ? sources.current(ref) : then;
-    }
-    const id = sourceId(ref);
-    const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
-    const record = checkpoint.believable ? parseRecord(workload.annotations[RECORD], workload.uid, keyId) : undefined;
-    state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
-    return believe({
-      markIsCurrent: this.#others.marked(workload, ref),
-      current: sources.current(ref),
-      record: record && { seq: record.seq, applied: record.sources[id] },
-      checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
-      baseline: sources.atListing(ref),
-    }).applied;
+    if (version === undefined) return this.#beliefs.about(state, ref);
+    // Its own place in the server's order says what it began with. A listing tells its last place, not its first, and
+    // what came before our time is no reason to roll.
+    const then = this.#past(ref, version)();
+    return then === UNKNOWN && state.born === undefined ? this.#deps.sources.current(ref) : then;
   }
 
   #past(ref: SourceRef, version: number, turn?: Turn): () => Applied {

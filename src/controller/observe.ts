@@ -50,6 +50,7 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
       ref,
       resourceVersion,
       fingerprint: full ? fingerprint(kind, object) : unchanged,
+      ...(full && { editedAt: editedAt(object) }),
       ignored: annotations?.[keys.ignore] === 'true',
       matchable: annotations?.[keys.match] === 'true',
     };
@@ -91,3 +92,12 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
 }
 
 export type Door = ReturnType<typeof createDoor>;
+
+/** RFC 3339 of one form: texts compare as times do. Who only wrote labels does not own the data. */
+function editedAt({ metadata: { managedFields = [], creationTimestamp = '' } }: KubeObject): string | undefined {
+  let last = creationTimestamp;
+  for (const { time = '', fieldsV1 = {} } of managedFields) {
+    if (time > last && ('f:data' in fieldsV1 || 'f:binaryData' in fieldsV1)) last = time;
+  }
+  return last > creationTimestamp ? last : undefined;
+}

@@ -36,6 +36,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     ref: { kind: kind.kind, namespace: textIn(metadata['namespace']), name: textIn(metadata['name']) },
     uid: textIn(metadata['uid']),
     resourceVersion: textIn(metadata['resourceVersion']),
+    createdAt: textIn(metadata['creationTimestamp']),
     annotations,
     hasAnnotations: isObject(metadata['annotations']),
     templateAnnotations,

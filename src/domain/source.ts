@@ -12,6 +12,8 @@ export interface Source {
   readonly resourceVersion: string;
   /** Undefined: listed without its bytes, and nobody has needed them yet. */
   readonly fingerprint: Fingerprint | undefined;
+  /** When its data was last written after its creation, by the server's clock; undefined: never, or nobody looked. */
+  readonly editedAt?: string | undefined;
   /** The ignore annotation says exactly "true". */
   readonly ignored: boolean;
   /** The match annotation says exactly "true". */

@@ -41,6 +41,8 @@ export interface Workload {
   readonly ref: WorkloadRef;
   readonly uid: string;
   readonly resourceVersion: string;
+  /** RFC 3339, by the server's clock. */
+  readonly createdAt: string;
   /** Metadata annotations that a rule reads, and no others. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly hasAnnotations: boolean;

@@ -1,0 +1,62 @@
+import { RECORD } from '../api/annotations.ts';
+import type { SourceRef } from '../api/sources.ts';
+import { type Applied, believe, type LedgerRecord, parseRecord, UNKNOWN } from '../domain/ledger.ts';
+import { parseTime } from '../domain/rfc3339.ts';
+import { type Workload, workloadKey } from '../domain/workload.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import type { OtherWriters } from './other-writers.ts';
+import { sourceId, type WorkloadState } from './workload-state.ts';
+
+type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId'>;
+
+// The ledger is written within a second, and times have no fractions.
+const LEDGER_LAG_MS = 2000;
+
+/** What the past left behind: marks, records, the checkpoint. */
+export class Beliefs {
+  readonly #deps: Deps;
+  readonly #others: Pick<OtherWriters, 'marked'>;
+
+  constructor(deps: Deps, others: Pick<OtherWriters, 'marked'>) {
+    this.#deps = deps;
+    this.#others = others;
+  }
+
+  /** What a workload that was there before us runs with. */
+  about(state: WorkloadState, ref: SourceRef): Applied {
+    const { sources, checkpoint } = this.#deps;
+    const { workload } = state;
+    const id = sourceId(ref);
+    const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
+    const record = checkpoint.believable ? this.#recordOf(workload) : undefined;
+    state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
+    return believe({
+      markIsCurrent: this.#others.marked(workload, ref),
+      current: sources.current(ref),
+      record: record && { seq: record.seq, applied: record.sources[id] },
+      checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
+      baseline: entry || record || !this.#isMissed(workload, ref) ? sources.atListing(ref) : UNKNOWN,
+    }).applied;
+  }
+
+  /** A record that we have not written, or not yet heard of: the answer to a write can be lost on its way. */
+  news({ workload, seq }: WorkloadState): LedgerRecord | undefined {
+    const record = this.#recordOf(workload);
+    return record && record.seq > seq ? record : undefined;
+  }
+
+  #recordOf({ annotations, uid }: Workload): LedgerRecord | undefined {
+    return parseRecord(annotations[RECORD], uid, this.#deps.keyId);
+  }
+
+  /**
+   * Whether a workload that the ledger had no time to learn of was overtaken by a change while nobody was there. Seconds
+   * are all we have here, and of two events in the same one the change counts as the later.
+   */
+  #isMissed({ createdAt }: Workload, ref: SourceRef): boolean {
+    const { checkpoint, sources } = this.#deps;
+    const editedAt = sources.get(ref)?.editedAt;
+    if (!checkpoint.believable || editedAt === undefined || editedAt < createdAt) return false;
+    return (parseTime(editedAt) ?? 0) * 1000 >= checkpoint.aliveAt - LEDGER_LAG_MS;
+  }
+}
