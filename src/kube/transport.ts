@@ -218,7 +218,7 @@ function describe(call: Call): { verb: Verb; path: string } {
   return { verb: call.verb, path: call.path };
 }
 
-/** The whole body. By events: iterating over a stream costs as much as the rest of a small exchange. */
+/** The whole body. By events: iterating over the stream makes a small exchange half as dear again. */
 function collect(call: Call, response: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
