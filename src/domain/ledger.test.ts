@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ABSENT, believe, compare, encodeRecord, lifecycleOf, parseRecord, UNKNOWN } from './ledger.ts';
+
+const NEITHER = { compat: false, reloadOnCreate: false, reloadOnDelete: false };
+
+test.each([
+  // applied, current, flags, what it means
+  ['A', 'A', {}, 'same'],
+  ['A', 'B', {}, 'changed'],
+  [UNKNOWN, 'B', {}, 'changed'],
+  ['A', UNKNOWN, {}, 'unread'],
+  [ABSENT, 'A', {}, 'settle'],
+  [ABSENT, 'A', { reloadOnCreate: true }, 'created'],
+  ['A', ABSENT, {}, 'keep'],
+  ['A', ABSENT, { compat: true }, 'settle'],
+  ['A', ABSENT, { reloadOnDelete: true }, 'deleted'],
+  [ABSENT, ABSENT, { reloadOnDelete: true }, 'same'],
+] as const)('pods run with %s, the source holds %s, %j: %s', (applied, current, flags, means) => {
+  expect(compare(applied, current, { ...NEITHER, ...flags })).toBe(means);
+});
+
+test('a class that comes into view was not created', () => {
+  const flags = { compat: false, reloadOnCreate: true, reloadOnDelete: true };
+  expect(compare(ABSENT, 'A', lifecycleOf('SecretProviderClass', flags))).toBe('settle');
+  expect(compare(ABSENT, 'A', lifecycleOf('ConfigMap', flags))).toBe('created');
+});
+
+test.each([
+  ['mark', { markIsCurrent: true, record: { seq: 9, applied: 'A' } }, 'B'],
+  ['record', { record: { seq: 2, applied: 'R' }, checkpoint: { seq: 1, applied: 'C' } }, 'R'],
+  ['checkpoint', { record: { seq: 2, applied: 'R' }, checkpoint: { seq: 2, applied: 'C' } }, 'C'],
+  ['checkpoint', { record: { seq: 3, applied: undefined }, checkpoint: { seq: 2, applied: 'C' } }, 'C'],
+  ['record', { record: { seq: 1, applied: 'R' }, checkpoint: { seq: 2, applied: undefined } }, 'R'],
+  ['baseline', {}, 'L'],
+] as const)('the most trustworthy witness is the %s: %j', (from, given, applied) => {
+  const none = { markIsCurrent: false, current: 'B', record: undefined, checkpoint: undefined, baseline: 'L' };
+  expect(believe({ ...none, ...given })).toEqual({ applied, from });
+});
+
+test('a record is read back as it was written, by whom it concerns and nobody else', () => {
+  const record = { uid: 'u', seq: 3, key: 'k', template: 't', sources: { 'ConfigMap/app': 'A' } } as const;
+  const text = encodeRecord(record);
+  expect(parseRecord(text, 'u', 'k')).toMatchObject(record);
+  expect([parseRecord(text, 'other', 'k'), parseRecord(text, 'u', 'other'), parseRecord(undefined, 'u', 'k')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test('no text, however damaged, is more than no record', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      expect(parseRecord(text, 'u', 'k')).toBeUndefined();
+    }),
+  );
+});

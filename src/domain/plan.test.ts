@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { dueAt, timingOf } from './plan.ts';
+
+const TIMING = { quietPeriodMs: 1000, maxWaitMs: 10_000 };
+
+test.each([
+  [0, 0, 1000],
+  [0, 5000, 6000],
+  [0, 9500, 10_000],
+  [100, 100, 1100],
+] as const)('first change at %i, last at %i: due at %i', (first, last, due) => {
+  expect(dueAt(first, last, TIMING)).toBe(due);
+});
+
+test('a quiet period longer than the longest wait is still kept once', () => {
+  expect(dueAt(0, 0, { quietPeriodMs: 5000, maxWaitMs: 1000 })).toBe(5000);
+});
+
+test('a workload’s own words win, each for itself', () => {
+  expect(timingOf({ quietPeriodMs: 0, maxWaitMs: undefined }, TIMING)).toEqual({ quietPeriodMs: 0, maxWaitMs: 10_000 });
+});
