@@ -17,7 +17,7 @@ export interface ReconcileDeps {
   readonly mayWrite: () => boolean;
   readonly queue: {
     schedule(key: WorkloadKey, at: number): void;
-    retry(key: WorkloadKey): number;
+    retry(key: WorkloadKey, atLeastMs?: number): number;
   };
   /** Lists kinds that cannot be watched; nothing to wait for with the others. */
   readonly fresh: (state: WorkloadState) => Promise<void>;
@@ -134,6 +134,6 @@ function fail(deps: ReconcileDeps, { key, state, changes, error }: Failure): voi
     state.held = true;
     deps.queue.schedule(key, deps.clock.now() + HOURLY_MS);
   } else {
-    deps.queue.retry(key);
+    deps.queue.retry(key, error.retryAfterMs);
   }
 }
