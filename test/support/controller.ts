@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
 import { environment } from '../../src/config/load.ts';
 import type { ApiAccess } from '../../src/sandbox/api-request.ts';
 import { writeKubeconfig } from '../../src/sandbox/credentials.ts';
@@ -146,30 +147,25 @@ function sumOf(page: string, name: string, labels: Readonly<Record<string, strin
 const watched = (apiGroups: readonly string[], resources: readonly string[], ...verbs: string[]) => ({
   apiGroups,
   resources,
-  verbs: ['get', 'list', 'watch', ...verbs],
+  verbs: ['list', 'watch', ...verbs],
 });
 
-/** What the chart grants when everything is switched on: on users' objects, and on Attune's own. */
+/** What the plain manifests grant: the tests get along with what users get. */
+const shipped = parseAllDocuments(readFileSync(new URL('../../deploy/attune.yaml', import.meta.url), 'utf8')).map(
+  (document) => document.toJS() as { readonly kind: string; readonly rules: readonly object[] },
+);
+const rulesOf = (kind: 'ClusterRole' | 'Role') => shipped.find((object) => object.kind === kind)?.rules ?? [];
+
+/** And what the chart adds when the flags ask for more. */
 const RULES: readonly object[] = [
-  watched([''], ['configmaps', 'secrets', 'namespaces']),
+  ...rulesOf('ClusterRole'),
+  watched([''], ['namespaces']),
   watched(['secrets-store.csi.x-k8s.io'], ['secretproviderclasses', 'secretproviderclasspodstatuses']),
-  watched(['apps'], ['deployments', 'daemonsets', 'statefulsets'], 'patch'),
-  watched(['batch'], ['cronjobs'], 'patch'),
-  watched(['batch'], ['jobs'], 'create', 'delete'),
-  watched(['argoproj.io'], ['rollouts'], 'patch'),
-  watched(['apps.openshift.io'], ['deploymentconfigs'], 'patch'),
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+  watched(['argoproj.io'], ['rollouts'], 'get', 'patch'),
+  watched(['apps.openshift.io'], ['deploymentconfigs'], 'get', 'patch'),
 ];
-const LEDGERS = Array.from({ length: 16 }, (_, n) => `attune-ledger-${n}`);
 const OWN_RULES: readonly object[] = [
-  { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
-  {
-    apiGroups: [''],
-    resources: ['configmaps'],
-    resourceNames: ['reloader-meta-info', ...LEDGERS],
-    verbs: ['get', 'update'],
-  },
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
+  ...rulesOf('Role'),
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
   {
     apiGroups: ['coordination.k8s.io'],
@@ -221,7 +217,9 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
   const access = await serviceAccountAccess(home, 'attune');
   const mine = api(access);
   // Rights take a moment to be in force everywhere.
-  await until(() => mine.find(`/api/v1/namespaces/${home}/secrets/none`).then(() => true), { what: 'its own rights' });
+  await until(() => mine.find(`/api/v1/namespaces/${home}/secrets/attune-ledger-key`).then(() => true), {
+    what: 'its own rights',
+  });
   await Promise.all(
     spaces.map((name) =>
       until(() => mine.list(`/api/v1/namespaces/${name}/configmaps`), { what: `rights in ${name}` }),
