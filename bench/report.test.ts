@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { latencyPicture } from './pictures.ts';
 import { linearTicks, logTicks } from './plot.ts';
 import { parseMemory } from './process-figures.ts';
 import { report } from './report.ts';
@@ -95,6 +96,11 @@ describe('axes', () => {
   it('begin at zero and reach the greatest', () => {
     expect(linearTicks(97)).toEqual([0, 20, 40, 60, 80, 100]);
     expect(linearTicks(0)).toEqual([0, 0.2]);
+  });
+
+  it('exist even where a template was read of before the answer to the change', () => {
+    const early = { ...result('attune', 'latency', {}), latencies: [-0.2, 0, 3] };
+    expect(latencyPicture([early])).toContain('<polyline');
   });
 
   it('on a log scale enclose all values', () => {
