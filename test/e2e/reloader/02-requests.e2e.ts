@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { LAST_RELOADED_FROM, ROLLOUT_STRATEGY } from '../../../src/api/annotations.ts';
 import type { KindName } from '../../../src/api/kinds.ts';
+import { stage } from '../../support/controller.ts';
 import { installKinds } from '../../support/crds.ts';
+import { until } from '../../support/wait.ts';
 import { podUsing, sha1 } from '../../support/workloads.ts';
 import { AUTO, untilMarked } from './moves.ts';
 import { type RecordedRequest, recorder } from './recorder.ts';
@@ -119,5 +121,23 @@ test('2. removing a variable is a JSON Patch under compat, and by name otherwise
       const gone = { name: 'STAKATER_APP_CONFIGMAP', $patch: 'delete' };
       expect(body.spec.template.spec.containers).toEqual([{ name: 'app', env: [gone] }]);
     }
+  }
+});
+
+test('2. what is not wanted is not asked for: ignored namespaces, releases of Helm', async () => {
+  await using here = await stage({ global: true, spaces: 2 });
+  await using between = await recorder();
+  const [, ignored = ''] = here.spaces;
+  // Webhook mode watches the sources and touches nothing of what other tests have in the cluster.
+  const flags = [`--namespaces-to-ignore=${ignored}`, '--webhook-url=http://127.0.0.1:9'];
+  await using _attune = await here.start(flags, { access: { ...here.access, server: between.server } });
+  // A listing of one only asks for the server's version.
+  const reads = (plural: string) =>
+    between.requests.filter(({ path, query }) => path === `/api/v1/${plural}` && query.get('limit') !== '1');
+  for (const plural of ['configmaps', 'secrets']) {
+    await until(() => reads(plural).some(isWatch), { what: `a watch of ${plural}` });
+    const selectors = new Set(reads(plural).map(({ query }) => query.get('fieldSelector')));
+    const releases = plural === 'secrets' ? ',type!=helm.sh/release.v1' : '';
+    expect([...selectors]).toEqual([`metadata.namespace!=${ignored}${releases}`]);
   }
 });

@@ -85,11 +85,15 @@ test.each([
   for (const pod of PODS.slice(0, 3)) await rotate(here, 'vault-db', pod, 'v2');
   await untilMark(here, 'web', 'vault-db', 'v2');
   for (const pod of PODS.slice(3, 12)) await rotate(here, 'vault-db', pod, 'v2');
-  for (const pod of PODS.slice(12)) {
+  for (const pod of PODS.slice(12, 18)) {
     await unmount(here, 'vault-db', pod);
-    await mount(here, 'vault-db', `new-${pod}`, 'v2');
+    // A node whose copy is old mounts the old value, and follows.
+    await mount(here, 'vault-db', `new-${pod}`, 'v1');
     await mount(here, 'vault-mq', `new-${pod}`, 'v1');
+    await rotate(here, 'vault-db', `new-${pod}`, 'v2');
   }
+  // The last ones to hear of it, and one that never does.
+  await rotate(here, 'vault-db', PODS[18] ?? '', 'v2');
   await here.fence.pass();
   expect(rollouts(here, 'web')).toBe(1);
 
@@ -103,6 +107,28 @@ test.each([
       [variableOf('vault-mq')]: hash('vault-mq', 'v2'),
     });
   }
+});
+
+test('a pod that is two rotations behind does not bring the class back', async () => {
+  await using here = await scene();
+  await createClass(here, 'db');
+  await here.create('Deployment', 'web', { annotations: AUTO, pod: podWithClasses('db') });
+  const [first = '', second = '', late = ''] = PODS;
+  for (const pod of [first, second, late]) await mount(here, 'db', pod, 'v1');
+  await here.start([DEFAULT, ON]);
+  for (const version of ['v2', 'v3']) {
+    for (const pod of [first, second]) await rotate(here, 'db', pod, version);
+    await untilMark(here, 'web', 'db', version);
+  }
+  await rotate(here, 'db', late, 'v2');
+  await mount(here, 'db', 'later-still', 'v2');
+  await unmount(here, 'db', first);
+  await rotate(here, 'db', late, 'v3');
+  await here.fence.pass();
+  expect(rollouts(here, 'web')).toBe(2);
+  expect(marksOf('Deployment', here.audit.latest('Deployment', 'web'))).toEqual({
+    [variableOf('db')]: hash('db', 'v3'),
+  });
 });
 
 test.each(MODES)('named, excluded, ignored and unused classes; and nothing without the flag: %s', async (mode) => {
