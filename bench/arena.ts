@@ -10,16 +10,7 @@ import { type Access, Api, now } from './api.ts';
 import { AuditLog, type Calls, countCalls } from './audit.ts';
 import { admit, type Contender, commandOf, namespaceOf, userOf } from './contender.ts';
 import { markIn, markOf } from './marks.ts';
-import {
-  clear,
-  collectionPath,
-  createAll,
-  type Data,
-  objectPath,
-  type SourceName,
-  sourceManifest,
-  workload,
-} from './objects.ts';
+import { clear, createAll, type Data, objectPath, type SourceName, sourceManifest, workload } from './objects.ts';
 import { Program } from './program.ts';
 import { type Put, type Verdict, verdictOf } from './verdict.ts';
 import { Watcher, workloadKey } from './watcher.ts';
@@ -130,12 +121,12 @@ export class Arena {
     return this.#keep(program);
   }
 
-  /** What exists stays as it is: to put it back would be a rollout that no contender made. */
   async #placeCanary(): Promise<void> {
-    const { kind, namespace, name } = CANARY;
-    await this.api.send('POST', collectionPath(kind, namespace), sourceManifest(CANARY, this.freshData()));
-    const canary = workload('Deployment', namespace, name, { uses: [CANARY] });
-    await this.api.send('POST', collectionPath('Deployment', namespace), canary);
+    const { namespace, name } = CANARY;
+    await createAll(this.api, [
+      sourceManifest(CANARY, this.freshData()),
+      workload('Deployment', namespace, name, { uses: [CANARY] }),
+    ]);
   }
 
   async startFloor(args: readonly string[]): Promise<Program> {

@@ -80,7 +80,7 @@ export function objectPath(kind: string, namespace: string | undefined, name: st
 
 const MANY = 32;
 
-/** Creates objects, many at a time; one that exists is replaced. */
+/** Creates objects, many at a time. One that exists stays as it is: to replace it would be a change. */
 export async function createAll(api: Api, objects: Iterable<Manifest>): Promise<void> {
   const next = objects[Symbol.iterator]();
   const work = async (): Promise<void> => {
@@ -91,10 +91,10 @@ export async function createAll(api: Api, objects: Iterable<Manifest>): Promise<
 
 async function create(api: Api, object: Manifest): Promise<void> {
   const { namespace, name } = object.metadata;
-  const collection = collectionPath(object.kind, namespace);
-  const answer = await api.send('POST', collection, object);
-  if (answer.status === 409) await api.call('PUT', `${collection}/${name}`, object);
-  else if (answer.status >= 300) throw new Error(`creating ${object.kind} ${name}: ${answer.text.slice(0, 300)}`);
+  const answer = await api.send('POST', collectionPath(object.kind, namespace), object);
+  if (answer.status >= 300 && answer.status !== 409) {
+    throw new Error(`creating ${object.kind} ${name}: ${answer.text.slice(0, 300)}`);
+  }
 }
 
 const CLEARED = ['Deployment', 'StatefulSet', 'DaemonSet', 'ConfigMap', 'Secret', 'Event'];
