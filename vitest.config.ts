@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // Two at a time: the tests of a control plane wait more than they work.
+    maxWorkers: 2,
     projects: [
       {
         test: {

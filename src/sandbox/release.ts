@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, type Stats } from 'node:fs';
-import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { createReadStream, type Stats } from 'node:fs';
+import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { Release } from './pins.ts';
@@ -94,14 +93,15 @@ async function loadRest(url: string, partial: string, progress: Progress, signal
     const total = offset + Number(response.headers.get('content-length') ?? Number.NaN);
     const report = reporter(basename(url), total, progress);
     let done = offset;
-    const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
-    body.on('data', (chunk: Buffer) => {
+    // Written piece by piece: what has arrived before a cut need not come again.
+    await using file = await open(partial, continued ? 'a' : 'w');
+    for await (const chunk of response.body) {
       clearTimeout(watchdog);
       watchdog = setTimeout(() => stalled.abort(), STALL_MS);
+      await file.write(chunk);
       done += chunk.length;
       report(done);
-    });
-    await pipeline(body, createWriteStream(partial, { flags: continued ? 'a' : 'w' }));
+    }
     if (Number.isFinite(total) && done !== total) throw new Error(`${url} ended after ${done} of ${total} bytes`);
   } finally {
     clearTimeout(watchdog);

@@ -142,5 +142,6 @@ function sendFile(request: IncomingMessage, response: ServerResponse, { content,
   const rest = content.subarray(from);
   response.writeHead(from > 0 ? 206 : 200, { 'content-length': rest.length });
   if (!cuts) return void response.end(rest);
-  response.write(rest.subarray(0, Math.floor(rest.length / 2)), () => response.destroy());
+  // A cut right behind the bytes would overtake them in the client, which then had nothing to go on from.
+  response.write(rest.subarray(0, Math.floor(rest.length / 2)), () => setTimeout(() => response.destroy(), 250));
 }
