@@ -49,7 +49,7 @@ export class Engine {
       rolled.push([state, verdict]);
       this.#consider(state, ref, verdict, this.#past(ref, momentOf(state, turn, version), turn));
     }
-    if (turn.before !== turn.after && turn.before !== UNKNOWN) this.#deps.report.sourceChanged(ref, turn, rolled);
+    if (turn.before !== turn.after && !turn.isRead) this.#deps.report.sourceChanged(ref, turn, rolled);
   }
 
   workloadSeen(workload: Workload, origin: Origin): void {

@@ -1,6 +1,6 @@
 import { kindNamed } from '../api/kinds.ts';
 import { SOURCE_TYPE, type SourceKind, type SourceRef } from '../api/sources.ts';
-import { ABSENT } from '../domain/ledger.ts';
+import { ABSENT, UNKNOWN } from '../domain/ledger.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import type { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -70,11 +70,10 @@ export class Report extends SystemReport {
       metrics.increment('reloader_workloads_scanned_total', { kind: workload.ref.kind });
     }
     if (verdicts.length === 0) return;
-    const verb = turn.after === ABSENT ? 'deleted' : turn.before === ABSENT ? 'created' : 'changed';
     // A CronJob's Jobs come and go with their data; that they do not roll surprises nobody.
     const silent = verdicts.filter(([{ workload }, verdict]) => !verdict.reload && workload.owner?.kind !== 'CronJob');
     const rolling = verdicts.filter(([, verdict]) => verdict.reload);
-    log.info(`${ref.kind} ${ref.namespace}/${ref.name} ${verb}`, {
+    log.info(`${ref.kind} ${ref.namespace}/${ref.name} ${verbOf(turn)}`, {
       concerns: rolling.length,
       usedButSilent: silent.length,
     });
@@ -203,6 +202,13 @@ export class Report extends SystemReport {
     const apiVersion = kind?.group ? `${kind.group}/${kind.version}` : 'v1';
     return { regarding: { apiVersion, ...ref, uid }, type, reason, message, component };
   }
+}
+
+/** What nobody needed was never read, so that it changed can only be supposed. */
+function verbOf({ before, after }: Turn): string {
+  if (after === ABSENT) return 'deleted';
+  if (before === ABSENT) return 'created';
+  return before === UNKNOWN ? 'written' : 'changed';
 }
 
 const nameOf = ({ workload: { ref } }: WorkloadState): string => `${ref.kind} ${ref.namespace}/${ref.name}`;
