@@ -1,11 +1,13 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { now } from './api.ts';
 import { Arena, loadNow } from './arena.ts';
 import { SCENARIOS } from './catalogue.ts';
 import { type Contender, chartNodeOptions } from './contender.ts';
 import { type BenchOptions, HELP, parseOptions } from './options.ts';
 import { growthPicture, latencyPicture } from './pictures.ts';
+import { idleShare } from './process-figures.ts';
 import { report } from './report.ts';
 import type { Result } from './results.ts';
 import type { Scenario } from './scenario.ts';
@@ -24,6 +26,7 @@ function ours({ attune }: BenchOptions, dir: string): Contender {
 async function runScenario(scenario: Scenario, context: Context): Promise<void> {
   const { contenders, dir, options, results } = context;
   const arena = scenario.storeBytes === undefined ? await context.shared() : await openArena(dir, scenario.storeBytes);
+  await calmMachine(options.patienceMs);
   const load = loadNow();
   say(`\n${scenario.id}: ${scenario.title} (load ${load.toFixed(2)})`);
   const breaks = arena.watcher.breaks;
@@ -45,6 +48,13 @@ async function runScenario(scenario: Scenario, context: Context): Promise<void> 
     if (scenario.storeBytes === undefined) await arena.clear(contenders);
     else await arena.close();
   }
+}
+
+const CALM = 0.85;
+
+async function calmMachine(patienceMs: number): Promise<void> {
+  const deadline = now() + patienceMs;
+  while (now() < deadline && (await idleShare()) < CALM);
 }
 
 /** After each result, so that a run that breaks off has told what it knew. */

@@ -8,6 +8,7 @@ export interface BenchOptions {
   readonly quick: boolean;
   readonly dir: string;
   readonly peers: readonly Contender[];
+  readonly patienceMs: number;
   /** Another command instead of the bundle. */
   readonly attune: string | undefined;
 }
@@ -19,6 +20,7 @@ export const HELP = (scenarios: readonly Scenario[]): string => `npm run bench -
   --peer NAME='…'   another controller on the same server under the same load, once or more. The command finds
                     KUBECONFIG in its environment; {flags} in it stands for flags of Stakater Reloader that a scenario
                     needs, and without {flags} such scenarios are left out
+  --patience MIN    before each scenario, wait up to so many minutes until the machine has nothing else to do
   --attune '…'      what to start instead of the bundle, {flags} as above
   --out DIR         where to put results.json, report.md and the plots (default: bench/results)
   --help            this
@@ -33,6 +35,7 @@ export function parseOptions(argv: readonly string[], all: readonly Scenario[]):
       only: { type: 'string' },
       quick: { type: 'boolean', default: false },
       peer: { type: 'string', multiple: true, default: [] },
+      patience: { type: 'string', default: '0' },
       attune: { type: 'string' },
       out: { type: 'string', default: join(import.meta.dirname, 'results') },
       help: { type: 'boolean', default: false },
@@ -46,6 +49,7 @@ export function parseOptions(argv: readonly string[], all: readonly Scenario[]):
     quick,
     dir: values.out,
     peers: values.peer.map(parsePeer),
+    patienceMs: Number(values.patience) * 60_000,
     attune: values.attune,
   };
 }

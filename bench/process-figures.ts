@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Memory {
   readonly rssBytes: number;
@@ -31,4 +32,22 @@ export function cpuMsOf(pid: number): number {
     }
   }
   return nanoseconds / 1e6;
+}
+
+/** Ticks that the machine's processors spent in all since it was started, and those of them without work. */
+export function parseTicks(stat: string): { readonly all: number; readonly idle: number } {
+  const ticks = /^cpu +(.*)$/m.exec(stat)?.[1]?.split(' ').map(Number) ?? [];
+  const [, , , idle = 0, waiting = 0] = ticks;
+  return { all: ticks.slice(0, 8).reduce((sum, value) => sum + value, 0), idle: idle + waiting };
+}
+
+const LOOK_MS = 3000;
+
+/** Which share of the processors was without work for a while. */
+export async function idleShare(): Promise<number> {
+  const read = () => parseTicks(readFileSync('/proc/stat', 'utf8'));
+  const before = read();
+  await delay(LOOK_MS);
+  const after = read();
+  return (after.idle - before.idle) / (after.all - before.all);
 }

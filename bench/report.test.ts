@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { latencyPicture } from './pictures.ts';
 import { linearTicks, logTicks } from './plot.ts';
-import { parseMemory } from './process-figures.ts';
+import { parseMemory, parseTicks } from './process-figures.ts';
 import { report } from './report.ts';
 import { figure, growthOf, type Result } from './results.ts';
 import { outcomes } from './targets.ts';
@@ -90,6 +90,12 @@ it('reads memory as the kernel writes it', () => {
     peakBytes: 100 * 1024,
   });
   expect(() => parseMemory('Name:\tnode\n')).toThrow('VmRSS');
+});
+
+it('reads the time of all processors together, as the kernel writes it', () => {
+  const stat = 'cpu  10 0 5 80 4 0 1 0 3 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n';
+  // What guests used is part of the first figure already.
+  expect(parseTicks(stat)).toEqual({ all: 100, idle: 84 });
 });
 
 describe('axes', () => {
