@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
 import { Audit } from '../../support/audit.ts';
 import { stage } from '../../support/controller.ts';
+import { faultProxy } from '../../support/proxy.ts';
 import { api } from '../../support/sandbox.ts';
+import { until } from '../../support/wait.ts';
 import { pathOf } from '../../support/workloads.ts';
 import { AUTO, Fence, movesIn, untilMarked } from './moves.ts';
 import { MODES, scene } from './scene.ts';
+
+const proxy = await faultProxy();
 
 const V1 = { value: '1' };
 const V2 = { value: '2' };
@@ -93,6 +97,31 @@ test.each(MODES)('10. a selector, with labels that come and go: %s', async (mode
   expect(sometimes.rollouts()).toBe(1);
   expect(attune.lines.some((line) => line.includes(key))).toBe(true);
 });
+
+test.each(MODES)(
+  '10. selected first and changed afterwards rolls, even if the label is heard of last: %s',
+  async (mode) => {
+    await using world = await spaces(1, { global: true });
+    const place = at(world.places, 0);
+    const key = `team-${place.space}`;
+    const attune = await world.start([mode, `--namespace-selector=${key}`], {
+      access: { ...world.here.access, server: proxy.access.server },
+    });
+    const seen = async () =>
+      (await attune.metric('reloader_events_received_total', { resource_type: 'configmaps', event_type: 'update' })) ??
+      0;
+    proxy.setRules([{ fault: { type: 'status', code: 503 }, verbs: ['list', 'watch'], path: /\/v1\/namespaces\?/ }]);
+    proxy.cutWatches();
+    const before = await seen();
+    await api().patch(`/api/v1/namespaces/${place.space}`, { metadata: { labels: { [key]: 'yes' } } });
+    await place.change(V2);
+    await until(async () => (await seen()) > before, { what: 'the change being seen', deadlineMs: 40_000 });
+    proxy.setRules([]);
+    await rolled(place, V2);
+    await place.fence.pass();
+    expect(place.rollouts()).toBe(1);
+  },
+);
 
 test.each(MODES)('10. one namespace, by KUBERNETES_NAMESPACE: %s', async (mode) => {
   await using world = await spaces(2, { global: true });
