@@ -48,8 +48,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   await follow({ ...core, options, report: deps.report, pauses: hands.pauses }, deps.notify === undefined);
   if (deps.notify === undefined) {
     await patiently(() => checkpoint.load(), patience);
-    for (const ref of engine.unread()) reader.want(ref);
-    await reader.settled();
+    await reader.readAll(engine.unread(), (kind, namespace) => core.sources.countIn(kind, namespace));
   }
   engine.begin();
   core.begin();

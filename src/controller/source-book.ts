@@ -83,6 +83,11 @@ export class SourceBook {
     for (const { source } of this.#pages.get(`${kind}/${namespace}`)?.values() ?? []) if (source) yield source;
   }
 
+  /** How many names of a kind there are in a namespace, about. */
+  countIn(kind: SourceKind, namespace: string): number {
+    return this.#pages.get(`${kind}/${namespace}`)?.size ?? 0;
+  }
+
   /** How many there are of each kind. */
   counts(): Map<SourceKind, number> {
     const counts = new Map<SourceKind, number>();

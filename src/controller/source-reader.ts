@@ -1,6 +1,6 @@
 import type { KubeObject } from '../api/objects.ts';
 import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
-import { type SourceKey, type SourceRef, sourceKey } from '../api/sources.ts';
+import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../api/sources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -16,6 +16,11 @@ export interface SourceReaderDeps {
 }
 
 const WORKERS = 16;
+// From so many on, and if they are at least this part of what is there.
+const LIST_FROM = 32;
+const LIST_SHARE = 4;
+const RESOURCES = { ConfigMap: CONFIG_MAPS, Secret: SECRETS };
+const whereabouts = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
 
 /** Reads the bytes of sources that were listed without them, and that somebody turned out to use. Once each. */
 export class SourceReader {
@@ -35,6 +40,36 @@ export class SourceReader {
     if (this.#wanted.has(key)) return;
     this.#wanted.set(key, { ref, waiters: [] });
     this.#queue.add(key);
+  }
+
+  /**
+   * Reads many at once, as at a start: where they are a good part of what a namespace holds, listing it costs less than
+   * asking for each. What goes wrong here is left to the asking.
+   */
+  async readAll(refs: Iterable<SourceRef>, countIn: (kind: SourceKind, namespace: string) => number): Promise<void> {
+    const groups = Map.groupBy(new Map([...refs].map((ref) => [sourceKey(ref), ref])).values(), whereabouts);
+    for (const group of groups.values()) {
+      const [{ kind, namespace } = { kind: 'SecretProviderClass' as const, namespace: '' }] = group;
+      const isWorthIt = group.length >= LIST_FROM && group.length * LIST_SHARE >= countIn(kind, namespace);
+      if (isWorthIt && kind !== 'SecretProviderClass') await this.#list(kind, namespace, group);
+      else for (const ref of group) this.want(ref);
+    }
+    await this.settled();
+  }
+
+  async #list(kind: 'ConfigMap' | 'Secret', namespace: string, group: readonly SourceRef[]): Promise<void> {
+    const left = new Map(group.map((ref) => [ref.name, ref]));
+    try {
+      for await (const page of this.#deps.client.list(RESOURCES[kind], { namespace })) {
+        for (const object of page.items) {
+          const ref = left.get(object.metadata.name);
+          if (ref && left.delete(ref.name)) this.#deps.read(ref, object);
+        }
+      }
+    } catch (error) {
+      if (!KubeError.is(error)) throw error;
+    }
+    for (const ref of left.values()) this.want(ref);
   }
 
   /** Waits until everything wanted so far has been tried once. */
@@ -75,7 +110,8 @@ export class SourceReader {
 
   async #get(ref: SourceRef): Promise<KubeObject | undefined> {
     try {
-      return await this.#deps.client.get<KubeObject>(ref.kind === 'Secret' ? SECRETS : CONFIG_MAPS, ref);
+      const { kind } = ref;
+      return kind === 'SecretProviderClass' ? undefined : await this.#deps.client.get<KubeObject>(RESOURCES[kind], ref);
     } catch (error) {
       if (KubeError.is(error) && error.status === 404) return undefined;
       throw error;
