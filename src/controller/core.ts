@@ -71,7 +71,7 @@ export function createCore(
     begun = true;
     deps.metrics.beforeRender(() => fillGauges(deps, engine, sources));
   };
-  const namespaceEntered = (name: string): void => engine.reconsider(name);
+  const namespaceTurned = (name: string, version: number): void => engine.namespaceTurned(name, version);
   return {
     sources,
     queue,
@@ -84,7 +84,7 @@ export function createCore(
     reader,
     turned,
     begin,
-    namespaceEntered,
+    namespaceTurned,
   };
 }
 

@@ -65,7 +65,7 @@ export class Engine {
     const state = newState(workload, origin === 'list' ? undefined : version);
     this.states.set(key, state);
     this.#enter(state);
-    if (this.#begun) this.#meet(state, version);
+    if (this.#begun) this.#meet(state, version, origin === 'list');
   }
 
   workloadGone(key: WorkloadKey): void {
@@ -83,13 +83,22 @@ export class Engine {
     for (const state of this.states.values()) this.#meet(state, state.born);
   }
 
-  /** A namespace came into scope, or a new leader took over: look at everything (there) once more. */
-  reconsider(namespace?: string): void {
+  /** A new leader took over: look at everything once more. */
+  reconsider(): void {
+    this.#reconsider([...this.states], Number.POSITIVE_INFINITY);
+  }
+
+  /** A namespace came into scope or left it, at a moment of the server's time: what changes from then on counts. */
+  namespaceTurned(namespace: string, version: number): void {
+    const there = [...this.states].filter(([, state]) => state.workload.ref.namespace === namespace);
+    this.#reconsider(there, version);
+  }
+
+  #reconsider(states: readonly (readonly [WorkloadKey, WorkloadState])[], version: number): void {
     if (!this.#begun) return;
-    for (const [key, state] of this.states) {
-      if (namespace !== undefined && state.workload.ref.namespace !== namespace) continue;
+    for (const [key, state] of states) {
       this.#adoptCheckpoint(key, state);
-      this.#meet(state, Number.POSITIVE_INFINITY);
+      this.#meet(state, version);
       if (state.waiting.size > 0) this.schedule(key, state);
     }
   }
@@ -147,7 +156,7 @@ export class Engine {
   }
 
   /** Goes through all that concerns a workload, as of a moment of the server's time; undefined: as the past left it. */
-  #meet(state: WorkloadState, version: number | undefined): void {
+  #meet(state: WorkloadState, version: number | undefined, isListed = false): void {
     const news = this.#beliefs.news(state);
     const concerned = new Set<SourceId>();
     for (const ref of this.#concerns(state)) {
@@ -155,7 +164,12 @@ export class Engine {
       if (!staysOpen(verdict)) continue;
       concerned.add(sourceId(ref));
       this.#adopt(state, sourceId(ref), news?.sources[sourceId(ref)]);
-      this.#consider(state, ref, verdict, () => this.#beliefAbout(state, ref, version));
+      this.#consider(state, ref, verdict, () => {
+        const then = version === undefined ? this.#beliefs.about(state, ref) : this.#past(ref, version)();
+        // A listing tells the last place in the server's order, not the first, and what came before our time is no
+        // reason to roll.
+        return then === UNKNOWN && isListed ? this.#deps.sources.current(ref) : then;
+      });
     }
     if (news) state.seq = news.seq;
     for (const id of state.applied.keys()) if (!concerned.has(id)) this.#forget(state, id);
@@ -212,14 +226,6 @@ export class Engine {
     state.waiting.set(id, current);
     state.undelivered.delete(id);
     this.schedule(workloadKey(state.workload.ref), state);
-  }
-
-  #beliefAbout(state: WorkloadState, ref: SourceRef, version: number | undefined): Applied {
-    if (version === undefined) return this.#beliefs.about(state, ref);
-    // Its own place in the server's order says what it began with. A listing tells its last place, not its first, and
-    // what came before our time is no reason to roll.
-    const then = this.#past(ref, version)();
-    return then === UNKNOWN && state.born === undefined ? this.#deps.sources.current(ref) : then;
   }
 
   #past(ref: SourceRef, version: number, turn?: Turn): () => Applied {

@@ -34,7 +34,8 @@ export interface FollowDeps {
   readonly namespaces: Set<string>;
   /** A source's data may have moved. */
   readonly turned: (ref: SourceRef, turn: Turn, version: number) => void;
-  readonly namespaceEntered: (namespace: string) => void;
+  /** A namespace came into scope or left it. */
+  readonly namespaceTurned: (namespace: string, version: number) => void;
 }
 
 const HELM_SECRETS = 'type!=helm.sh/release.v1';
@@ -132,7 +133,7 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
 
 /** What is followed when a selector says which namespaces count; their labels may change at any time. */
 function followNamespaces(deps: FollowDeps, labelSelector: string): void {
-  const { namespaces, namespaceEntered, watches } = deps;
+  const { namespaces, namespaceTurned, watches } = deps;
   watches.follow<string>(
     NAMESPACES,
     [{ labelSelector }],
@@ -140,11 +141,12 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
     (event) => {
       if (event.type === 'add') {
         namespaces.add(event.value);
-        namespaceEntered(event.value);
+        // A listing tells when it was last written, not since when it is selected.
+        namespaceTurned(event.value, event.initial ? Number.POSITIVE_INFINITY : Number(event.resourceVersion));
       }
       if (event.type === 'remove') {
         namespaces.delete(event.previous);
-        namespaceEntered(event.previous);
+        namespaceTurned(event.previous, Number.POSITIVE_INFINITY);
       }
     },
   );
