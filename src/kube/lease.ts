@@ -1,9 +1,9 @@
-import type { KubeObject } from '../api/objects.ts';
 import { LEASES } from '../api/resources.ts';
 import { pause } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { KubeClient } from './client.ts';
 import { KubeError } from './kube-error.ts';
+import { type Lease, microTime } from './lease-object.ts';
 
 /** What a leader holds in its hand. */
 export interface Leadership {
@@ -33,16 +33,6 @@ const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2000;
 // A connection that hangs must leave time for another.
 const ATTEMPT_MS = RENEW_DEADLINE_MS / 2;
-
-interface Lease extends KubeObject {
-  readonly spec?: {
-    readonly holderIdentity?: string | null;
-    readonly leaseDurationSeconds?: number | null;
-    readonly leaseTransitions?: number | null;
-    readonly acquireTime?: string | null;
-    readonly renewTime?: string | null;
-  };
-}
 
 /**
  * Takes part in the election until aborted, and then gives the lease back.
@@ -304,9 +294,4 @@ interface Expiry {
   cancel(): void;
   /** The lease changed: its time begins anew. */
   restart(): void;
-}
-
-/** MicroTime: six digits, of which a clock of milliseconds knows three. */
-function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace('Z', '000Z');
 }
