@@ -34,6 +34,7 @@ export class Arena {
   readonly #access = new Map<string, Access>();
   readonly #running = new Set<Program>();
   #changes = 0;
+  #closed = false;
 
   private constructor(sandbox: Sandbox, api: Api, watcher: Watcher, dir: string) {
     this.#sandbox = sandbox;
@@ -65,7 +66,9 @@ export class Arena {
   }
 
   async close(): Promise<void> {
-    for (const program of this.#running) await program.stop('SIGKILL');
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.stopAll();
     this.watcher.close();
     this.#audit.close();
     this.api.close();
@@ -149,6 +152,10 @@ export class Arena {
   async stop(program: Program, signal?: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#running.delete(program);
     await program.stop(signal);
+  }
+
+  async stopAll(): Promise<void> {
+    for (const program of this.#running) await this.stop(program, 'SIGKILL');
   }
 
   /** Data that no source had before. */

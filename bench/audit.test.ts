@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Api } from './api.ts';
-import { AuditLog, countCalls, total } from './audit.ts';
+import { AuditLog, addCalls, countCalls, total } from './audit.ts';
 
 const USER = 'system:serviceaccount:attune:attune';
 
@@ -47,6 +47,7 @@ describe('counting calls', () => {
     expect(total(calls, 'create')).toBe(5);
     expect(total(calls, 'create', 'events')).toBe(2);
     expect(total(calls, 'list')).toBe(1);
+    expect(addCalls([{ calls }, { calls: { 'list secrets': 2 } }])).toEqual({ ...calls, 'list secrets': 3 });
   });
 });
 

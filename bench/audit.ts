@@ -45,6 +45,14 @@ export function total(calls: Calls, verb: string, except?: string): number {
   return sum;
 }
 
+export function addCalls(parts: readonly { readonly calls: Calls }[]): Calls {
+  const added: Record<string, number> = {};
+  for (const { calls } of parts) {
+    for (const [call, count] of Object.entries(calls)) added[call] = (added[call] ?? 0) + count;
+  }
+  return added;
+}
+
 /** Reads what the API server adds to its audit log, also when it begins a new file. */
 export class AuditLog {
   readonly #path: string;

@@ -25,7 +25,7 @@ function ours({ attune }: BenchOptions, dir: string): Contender {
 
 async function runScenario(scenario: Scenario, context: Context): Promise<void> {
   const { contenders, dir, options, results } = context;
-  const arena = scenario.storeBytes === undefined ? await context.shared() : await openArena(dir, scenario.storeBytes);
+  const arena = await (scenario.storeBytes === undefined ? context.shared() : context.open(scenario.storeBytes));
   await calmMachine(options.patienceMs);
   const load = loadNow();
   say(`\n${scenario.id}: ${scenario.title} (load ${load.toFixed(2)})`);
@@ -44,6 +44,11 @@ async function runScenario(scenario: Scenario, context: Context): Promise<void> 
       },
     });
     if (arena.watcher.breaks > breaks) say(`  the bench's own watch broke ${arena.watcher.breaks - breaks} times`);
+  } catch (error) {
+    // The other scenarios have something to say all the same.
+    process.exitCode = 1;
+    say(`  broken off: ${error instanceof Error ? error.message : String(error)}`);
+    await arena.stopAll();
   } finally {
     if (scenario.storeBytes === undefined) await arena.clear(contenders);
     else await arena.close();
@@ -85,11 +90,9 @@ interface Context {
   readonly dir: string;
   readonly options: BenchOptions;
   readonly results: Result[];
+  readonly open: (storeBytes: number) => Promise<Arena>;
+  /** The API server of all scenarios that need none of their own. */
   readonly shared: () => Promise<Arena>;
-}
-
-function openArena(dir: string, storeBytes?: number): Promise<Arena> {
-  return Arena.open(join(dir, 'work'), (line) => say(`sandbox: ${line}`), storeBytes);
 }
 
 async function main(): Promise<void> {
@@ -101,30 +104,42 @@ async function main(): Promise<void> {
   const { dir } = options;
   mkdirSync(dir, { recursive: true });
   const contenders: Contender[] = [ours(options, dir), ...options.peers];
-  const results: Result[] = [];
+  const arenas: Arena[] = [];
+  const open = async (storeBytes?: number): Promise<Arena> => {
+    const arena = await Arena.open(join(dir, 'work'), (line) => say(`sandbox: ${line}`), storeBytes);
+    arenas.push(arena);
+    return arena;
+  };
   let shared: Promise<Arena> | undefined;
   const context: Context = {
     about: aboutRun(options, contenders),
     contenders,
     dir,
     options,
-    results,
+    open,
+    results: [],
     shared: () => {
-      shared ??= openArena(dir);
+      shared ??= open();
       return shared;
     },
   };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void closeAll(arenas).finally(() => process.exit(130)));
+  }
   try {
     // A scenario with a large store gets the machine for itself.
     const small = options.scenarios.filter(({ storeBytes }) => storeBytes === undefined);
     for (const scenario of small) await runScenario(scenario, context);
-    await (await shared)?.close();
-    shared = undefined;
+    await closeAll(arenas);
     for (const scenario of options.scenarios) if (!small.includes(scenario)) await runScenario(scenario, context);
   } finally {
-    await (await shared)?.close();
+    await closeAll(arenas);
   }
-  process.stdout.write(`${report(results, context.about)}\n`);
+  process.stdout.write(`${report(context.results, context.about)}\n`);
+}
+
+async function closeAll(arenas: Arena[]): Promise<void> {
+  for (const arena of arenas.splice(0)) await arena.close();
 }
 
 await main();

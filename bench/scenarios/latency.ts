@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena, Measured } from '../arena.ts';
-import type { Calls } from '../audit.ts';
+import { addCalls } from '../audit.ts';
 import type { Program } from '../program.ts';
 import {
   costFigures,
@@ -119,7 +119,7 @@ function recordSample(stage: Stage, scenario: string, contender: string, taken: 
   const { latencies, first, costs, memory } = taken;
   const all: Measured = {
     cpuMs: costs.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
-    calls: addCalls(costs.map(({ calls }) => calls)),
+    calls: addCalls(costs),
   };
   stage.record({
     scenario,
@@ -134,12 +134,4 @@ function recordSample(stage: Stage, scenario: string, contender: string, taken: 
       ...(contender.startsWith('floor') ? {} : memory.at(-1)),
     },
   });
-}
-
-function addCalls(all: readonly Calls[]): Calls {
-  const added: Record<string, number> = {};
-  for (const calls of all) {
-    for (const [call, count] of Object.entries(calls)) added[call] = (added[call] ?? 0) + count;
-  }
-  return added;
 }
