@@ -36,6 +36,8 @@ export interface ActDeps {
   readonly policy: Policy;
   readonly strategy: Strategy;
   readonly keyId: string;
+  /** The newest resource version that we know of. */
+  readonly seenUpTo: () => number;
   /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
   /** A short text that stands for a long one. */
@@ -160,7 +162,14 @@ function recordOf(deps: ActDeps, state: WorkloadState, changes: readonly Change[
   for (const [id, applied] of state.applied) sources[id] = applied;
   for (const { id, current } of changes) sources[id] = current;
   for (const id of Object.keys(sources) as SourceId[]) if (!deps.mayStore(id)) delete sources[id];
-  return encodeRecord({ uid, seq: state.seq + 1, key: deps.keyId, template: templateDigest, sources });
+  return encodeRecord({
+    uid,
+    seq: state.seq + 1,
+    key: deps.keyId,
+    template: templateDigest,
+    sources,
+    seen: deps.seenUpTo(),
+  });
 }
 
 function isPauseDue(deps: ActDeps, workload: Workload, now: number): boolean {

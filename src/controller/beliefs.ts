@@ -1,13 +1,13 @@
 import { RECORD } from '../api/annotations.ts';
 import type { SourceRef } from '../api/sources.ts';
-import { type Applied, believe, type LedgerRecord, parseRecord, UNKNOWN } from '../domain/ledger.ts';
+import { ABSENT, type Applied, believe, type LedgerRecord, parseRecord, UNKNOWN } from '../domain/ledger.ts';
 import { parseTime } from '../domain/rfc3339.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import type { OtherWriters } from './other-writers.ts';
 import { sourceId, type WorkloadState } from './workload-state.ts';
 
-type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId'>;
+type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy'>;
 
 // The ledger is written within a second, and times have no fractions.
 const LEDGER_LAG_MS = 2000;
@@ -30,13 +30,22 @@ export class Beliefs {
     const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
     const record = checkpoint.believable ? this.#recordOf(workload) : undefined;
     state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
+    const isReverted = entry?.applied[id] === UNKNOWN;
     return believe({
-      markIsCurrent: this.#others.marked(workload, ref),
+      markIsCurrent: this.#others.marked(workload, ref) || (!isReverted && this.#isOlderThan(record, ref)),
       current: sources.current(ref),
       record: record && { seq: record.seq, applied: record.sources[id] },
       checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
       baseline: entry || record || !this.#isMissed(workload, ref) ? sources.atListing(ref) : UNKNOWN,
     }).applied;
+  }
+
+  /** What changed before a rollout, and was heard of only afterwards or never, is in its pods already. */
+  #isOlderThan(record: LedgerRecord | undefined, ref: SourceRef): boolean {
+    const { sources, sharedVersions, policy } = this.#deps;
+    if (record?.seen === undefined || policy.compat || !sharedVersions() || !sources.get(ref)) return false;
+    const applied = record.sources[sourceId(ref)];
+    return applied !== undefined && applied !== ABSENT && sources.since(ref) <= record.seen;
   }
 
   /** A record that we have not written, or not yet heard of: the answer to a write can be lost on its way. */

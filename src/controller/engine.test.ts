@@ -420,3 +420,16 @@ test.each([
   world.engine.begin();
   expect(world.waits().length > 0).toBe(rolls);
 });
+
+test.each([
+  ['before the rollout that its record tells of is in its pods', 9, []],
+  ['after it is caught up', 11, ['ConfigMap/app']],
+] as const)('what changed %s', (_what, version, waits) => {
+  const sources = { 'ConfigMap/app': 'A' } as const;
+  const record = encodeRecord({ uid: 'w', seq: 4, key: 'k', template: '', sources, seen: 10 });
+  const world = setUp({ entry: { seq: 3, applied: { 'ConfigMap/app': 'A' } } });
+  world.sources.put(source('B', version), false);
+  world.engine.workloadSeen(web(30, { annotations: { [RECORD]: record } }), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual(waits);
+});

@@ -26,6 +26,7 @@ export class Engine {
   readonly #others: OtherWriters;
   readonly #beliefs: Beliefs;
   #begun = false;
+  #seen = 0;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
@@ -34,8 +35,14 @@ export class Engine {
     this.verdicts = new Verdicts(deps, this.states);
   }
 
+  /** The newest moment of the server's time that we know of: what we write now comes after it. */
+  get seen(): number {
+    return this.#seen;
+  }
+
   /** A source was seen to be, to have changed, or to be gone. */
   sourceTurned(ref: SourceRef, turn: Turn, version: number): void {
+    this.#seen = Math.max(this.#seen, version);
     if (!this.#begun || !this.#deps.inScope(ref.namespace)) return;
     if (turn.before === turn.after && !turn.flagsMoved) {
       if (turn.after === UNKNOWN && this.#deps.graph.isWanted(ref)) this.#deps.want(ref);
@@ -53,6 +60,7 @@ export class Engine {
   }
 
   workloadSeen(workload: Workload, origin: Origin): void {
+    this.#seen = Math.max(this.#seen, Number(workload.resourceVersion));
     const key = workloadKey(workload.ref);
     const known = this.states.get(key);
     if (known?.workload.uid === workload.uid) {

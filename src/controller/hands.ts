@@ -53,6 +53,7 @@ export function createHands(
     seen,
     policy: options,
     strategy: options.reloadStrategy,
+    seenUpTo: () => engine.seen,
     parse: (kind, object) => door.workload(kind, object).workload,
     touch: (state) => checkpoint.touch(workloadKey(state.workload.ref)),
   });

@@ -23,6 +23,8 @@ export interface LedgerRecord {
   /** Template without marks, as it was when we wrote. */
   readonly template: string;
   readonly sources: Readonly<Record<SourceId, Applied>>;
+  /** The newest resource version that had been seen when it was written: the write came after everything up to there. */
+  readonly seen?: number;
 }
 
 export function encodeRecord(record: LedgerRecord): string {
