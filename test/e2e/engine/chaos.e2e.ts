@@ -29,7 +29,7 @@ function randomFrom(seed: number): (below: number) => number {
 }
 
 test.each(['env-vars', 'annotations'] as const)(
-  'with %s nothing is missed and nothing is surplus, whatever dies',
+  'with %s nothing is missed whatever dies, and a death costs at most one rollout too many',
   { timeout: rounds(240_000, 1_800_000) },
   async (strategy) => {
     const seed = Number(ATTUNE_CHAOS_SEED ?? randomInt(2 ** 31));
@@ -48,7 +48,6 @@ test.each(['env-vars', 'annotations'] as const)(
         env: { POD_NAME: pod },
       });
     const replicas = [await start('a'), await start('b')];
-    const lines = replicas.map((replica) => replica.lines);
     proxy.setRules([
       { fault: { type: 'status', code: 500 }, rate: 0.05 },
       { fault: { type: 'status', code: 429, retryAfterSeconds: 0 }, rate: 0.02 },
@@ -62,7 +61,6 @@ test.each(['env-vars', 'annotations'] as const)(
       else await old?.kill9();
       const next = await start(at === 0 ? 'a' : 'b');
       replicas[at] = next;
-      lines.push(next.lines);
     };
     const troubles = [...Array(KILLS).fill('kill'), ...Array(LEADER_CHANGES).fill('lead')];
     const every = Math.floor(CHANGES / troubles.length);
@@ -89,10 +87,13 @@ test.each(['env-vars', 'annotations'] as const)(
       () => judge().every(({ missed }) => missed === 0),
       60_000,
     );
-    const problems = judge().filter(({ surplus, missed }) => surplus.length > 0 || missed > 0);
-    const logs =
-      problems.length > 0 ? lines.flatMap((each) => [...each]).filter((line) => !line.includes('level=debug')) : [];
-    expect({ seed, problems, logs }).toEqual({ seed, problems: [], logs: [] });
+    // A change that was not yet heard of when a rollout was written is in its pods. Who dies before hearing of it cannot
+    // leave a proof of that, and its successor rolls again.
+    const verdicts = judge();
+    const surplus = verdicts.filter((verdict) => verdict.surplus.length > 0);
+    expect({ seed, missed: verdicts.filter(({ missed }) => missed > 0) }).toEqual({ seed, missed: [] });
+    const count = surplus.reduce((sum, verdict) => sum + verdict.surplus.length, 0);
+    expect(count, JSON.stringify({ seed, surplus })).toBeLessThanOrEqual(KILLS + LEADER_CHANGES);
     await Promise.all(replicas.map((replica) => replica.stop()));
     await audit[Symbol.asyncDispose]();
   },
