@@ -34,7 +34,7 @@ export async function admit(api: Api, name: string, rights: Contender['rights'])
   const namespace = namespaceOf(name);
   await createAll(api, [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }]);
   if (rights === 'of the chart') {
-    for (const object of chartObjects()) await createAll(api, [object]);
+    for (const object of [...chartObjects(), ...leaseRights(namespace, name)]) await createAll(api, [object]);
   } else {
     await createAll(api, allRights(namespace, name));
   }
@@ -74,6 +74,28 @@ export function chartNodeOptions(): string {
 
 interface ChartContainer {
   readonly env: readonly { readonly name: string; readonly value?: string }[];
+}
+
+/** What the chart adds when there is more than one copy. */
+function leaseRights(namespace: string, name: string): Manifest[] {
+  const rbac = 'rbac.authorization.k8s.io';
+  const metadata = { namespace, name: `${name}-lease` };
+  const verbs = ['create', 'get', 'watch', 'update'];
+  return [
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'Role',
+      metadata,
+      rules: [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs }],
+    },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'Role', name: metadata.name },
+      subjects: [{ kind: 'ServiceAccount', namespace, name }],
+    },
+  ];
 }
 
 function allRights(namespace: string, name: string): Manifest[] {

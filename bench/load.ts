@@ -114,6 +114,7 @@ async function runLoad(stage: Stage, load: Load, contender: Contender): Promise<
         expected: verdict.expected,
         rollouts: verdict.rollouts,
         missed: verdict.missed,
+        'marks behind': verdict.behind,
         surplus: verdict.surplus,
         ...latencyFigures(verdict.latencies),
         ...costFigures(measured, verdict.rollouts || puts.length),

@@ -67,9 +67,10 @@ describe('verdict', () => {
     });
     const changes = [change(10, 'old'), change(20, 'new')];
     const rollouts = rolled({ a: [[21, 30]] });
-    expect(verdictOf(changes, rollouts, () => made('old')).missed).toBe(1);
-    expect(verdictOf(changes, rollouts, () => made('new')).missed).toBe(0);
-    expect(verdictOf(changes, rollouts, () => '{"env":[]}').missed).toBe(0);
+    expect(verdictOf(changes, rollouts, () => made('old'))).toMatchObject({ missed: 0, behind: 1 });
+    expect(verdictOf(changes, rollouts, () => made('new'))).toMatchObject({ missed: 0, behind: 0 });
+    expect(verdictOf(changes, rollouts, () => '{"env":[]}')).toMatchObject({ missed: 0, behind: 0 });
+    expect(verdictOf(changes, rolled({}), () => made('old'))).toMatchObject({ missed: 1, behind: 0 });
   });
 });
 

@@ -17,8 +17,13 @@ export interface Rollout {
 export interface Verdict {
   /** From each accepted change to the first later template of each workload that it concerns. */
   readonly latencies: readonly number[];
-  /** Workloads that got no new template after a change, or whose template is not that of the last one. */
+  /** Workloads that got no new template after a change: their pods run with old data. */
   readonly missed: number;
+  /**
+   * Workloads that got one, yet marked with older data: it was under way when the last change came. Their pods begin
+   * after that change and have its data, whatever the mark says.
+   */
+  readonly behind: number;
   /** Templates beyond one for each change. */
   readonly surplus: number;
   readonly rollouts: number;
@@ -38,6 +43,7 @@ export function verdictOf(
   const concerned = byWorkload(puts);
   const latencies: number[] = [];
   let missed = 0;
+  let behind = 0;
   let expected = 0;
   for (const [workload, changes] of concerned) {
     const seen = rollouts.get(workload) ?? [];
@@ -46,7 +52,8 @@ export function verdictOf(
       first: seen.find(({ version }) => version > change.version),
     }));
     for (const { change, first } of reactions) if (first) latencies.push(first.at - change.at);
-    if (reactions.some(({ first }) => first === undefined) || isBehind(changes, template(workload))) missed += 1;
+    if (reactions.some(({ first }) => first === undefined)) missed += 1;
+    else if (isBehind(changes, template(workload))) behind += 1;
     expected += changes.length;
   }
   let surplus = 0;
@@ -55,10 +62,9 @@ export function verdictOf(
     total += seen.length;
     surplus += Math.max(0, seen.length - (concerned.get(workload)?.length ?? 0));
   }
-  return { latencies, missed, surplus, rollouts: total, expected };
+  return { latencies, missed, behind, surplus, rollouts: total, expected };
 }
 
-/** A template after the last change may still be due to the one before. */
 function isBehind(changes: readonly Put[], template: string | undefined): boolean {
   if (template === undefined) return false;
   const last = new Map(changes.toSorted((a, b) => a.version - b.version).map((change) => [change.source, change]));
