@@ -1,7 +1,7 @@
 import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { EVENTS } from '../api/resources.ts';
-import type { SourceRef } from '../api/sources.ts';
+import { SOURCE_TYPE, type SourceRef } from '../api/sources.ts';
 import { FIELD_MANAGER } from '../controller/act.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -9,6 +9,8 @@ import { KubeError } from '../kube/kube-error.ts';
 /** An Event that a reloader left on a workload. */
 export interface Trace {
   readonly at: string;
+  /** Times are whole seconds; within one, the server's count tells the order. */
+  readonly version: number;
   readonly type: string;
   readonly reason: string;
   readonly message: string;
@@ -38,23 +40,23 @@ export async function reloaderEvents(client: KubeClient, { metadata }: KubeObjec
   } catch (error) {
     if (!KubeError.is(error, 'Forbidden')) throw error;
   }
-  return traces.sort((a, b) => a.at.localeCompare(b.at)).slice(-MAX_TRACES);
+  return traces.sort((a, b) => a.at.localeCompare(b.at) || a.version - b.version).slice(-MAX_TRACES);
 }
 
 /** Whether the last word about a source is that another writer keeps undoing the rollout; the words are the report's. */
 export function isUndelivered(traces: readonly Trace[], { kind, name }: SourceRef): boolean {
-  const reverted = traces.findLast(
-    ({ reason, message }) => reason === REVERTED && message.includes(`${kind} ${name};`),
+  const last = traces.findLast(
+    ({ reason, message }) =>
+      (reason === REVERTED && message.includes(`${kind} ${name};`)) ||
+      (reason === 'Reloaded' && message.includes(`'${name}' of type '${SOURCE_TYPE[kind]}'`)),
   );
-  const rolled = traces.findLast(
-    ({ reason, message }) => reason === 'Reloaded' && message.includes(`'${name}' of type`),
-  );
-  return reverted?.message.includes('undelivered') === true && reverted.at >= (rolled?.at ?? '');
+  return last?.reason === REVERTED && last.message.includes('undelivered');
 }
 
 function asTrace(event: KubeObject): readonly Trace[] {
   const { source, type, reason, message, lastTimestamp, eventTime } = objectIn(event);
   if (!textIn(objectIn(source)['component']).startsWith('reloader')) return [];
   const at = textIn(lastTimestamp) || textIn(eventTime);
-  return [{ at, type: textIn(type), reason: textIn(reason), message: textIn(message) }];
+  const version = Number(event.metadata.resourceVersion) || 0;
+  return [{ at, version, type: textIn(type), reason: textIn(reason), message: textIn(message) }];
 }
