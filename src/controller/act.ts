@@ -38,6 +38,8 @@ export interface ActDeps {
   readonly keyId: string;
   /** The newest resource version that we know of. */
   readonly seenUpTo: () => number;
+  /** A Job was started from a CronJob, at this moment of the server's time. */
+  readonly ran: (state: WorkloadState, version: number) => void;
   /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
   /** A short text that stands for a long one. */
@@ -65,15 +67,23 @@ export function createAct(deps: ActDeps): Act {
     if (action === 'restart') return patch(deps, { kind, state, changes, edit: undefined, now });
     if (edit === undefined) return done(deps, state, false);
     if (action === 'patch') return patch(deps, { kind, state, changes, edit, now });
-    if (action === 'run') await deps.jobs.run(state, changes, edit);
+    const seq = state.seq + 1;
+    if (action === 'run') await run(deps, { state, changes, edit, now });
     else await deps.jobs.replace(state, edit);
+    // The watch may have brought the Job, and the number with it.
+    state.seq = Math.max(state.seq, seq);
     return done(deps, state, true);
   };
 }
 
+async function run(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): Promise<void> {
+  const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, now });
+  const version = await deps.jobs.run(state, changes, { edit, record });
+  if (version !== undefined) deps.ran(state, version);
+}
+
 /** No record rides on the object, so the checkpoint has to know: a new number makes it the newest word. */
 function done(deps: ActDeps, state: WorkloadState, written: boolean): boolean {
-  if (written) state.seq += 1;
   deps.touch(state);
   return written;
 }
@@ -90,7 +100,7 @@ interface Rollout {
 
 async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout): Promise<boolean> {
   const { workload } = state;
-  const record = deps.policy.compat ? undefined : recordOf(deps, state, changes);
+  const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, now });
   const { type, body } = patchOf(kind, workload, edit, {
     ...(record !== undefined && { record }),
     ...(edit === undefined && { restartAt: formatTime(now / 1000) }),
@@ -156,7 +166,7 @@ function namesOf(state: WorkloadState): { readonly kind: SourceRef['kind']; read
   return [...named, ...applied];
 }
 
-function recordOf(deps: ActDeps, state: WorkloadState, changes: readonly Change[]): string {
+function recordOf(deps: ActDeps, { state, changes, now }: Pick<Rollout, 'state' | 'changes' | 'now'>): string {
   const { uid, templateDigest } = state.workload;
   const sources: Record<SourceId, Applied> = {};
   for (const [id, applied] of state.applied) sources[id] = applied;
@@ -169,6 +179,7 @@ function recordOf(deps: ActDeps, state: WorkloadState, changes: readonly Change[
     template: templateDigest,
     sources,
     seen: deps.seenUpTo(),
+    at: Math.floor(now / 1000),
   });
 }
 

@@ -5,7 +5,8 @@ import { parseTime } from '../domain/rfc3339.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import type { OtherWriters } from './other-writers.ts';
-import { sourceId, type WorkloadState } from './workload-state.ts';
+import type { Runs } from './runs.ts';
+import { sourceId, type Unplaced, type WorkloadState } from './workload-state.ts';
 
 type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy'>;
 
@@ -16,10 +17,12 @@ const LEDGER_LAG_MS = 2000;
 export class Beliefs {
   readonly #deps: Deps;
   readonly #others: Pick<OtherWriters, 'marked'>;
+  readonly #runs: Runs;
 
-  constructor(deps: Deps, others: Pick<OtherWriters, 'marked'>) {
+  constructor(deps: Deps, others: Pick<OtherWriters, 'marked'>, runs: Runs) {
     this.#deps = deps;
     this.#others = others;
+    this.#runs = runs;
   }
 
   /** What a workload that was there before us runs with. */
@@ -30,6 +33,7 @@ export class Beliefs {
     const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
     const record = checkpoint.believable ? this.#recordOf(workload) : undefined;
     state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
+    if (record?.seq === state.seq) state.unplaced = this.unplaced(workload, record);
     const isReverted = entry?.applied[id] === UNKNOWN;
     return believe({
       markIsCurrent: this.#others.marked(workload, ref) || (!isReverted && this.#isOlderThan(record, ref)),
@@ -54,8 +58,19 @@ export class Beliefs {
     return record && record.seq > seq ? record : undefined;
   }
 
-  #recordOf({ annotations, uid }: Workload): LedgerRecord | undefined {
-    return parseRecord(annotations[RECORD], uid, this.#deps.keyId);
+  /** A record as it was found: on the workload, or on the Job that was started for it. */
+  unplaced({ ref, resourceVersion }: Workload, record: LedgerRecord): Unplaced {
+    const run = this.#runs.of(workloadKey(ref));
+    if (run?.record !== record) return { record, job: undefined, before: Number(resourceVersion) };
+    return { record, job: run.job, before: run.version };
+  }
+
+  #recordOf({ ref, annotations, uid }: Workload): LedgerRecord | undefined {
+    const { keyId } = this.#deps;
+    const own = parseRecord(annotations[RECORD], uid, keyId);
+    const run = this.#runs.of(workloadKey(ref))?.record;
+    if (run?.uid !== uid || run.key !== keyId || run.seq <= (own?.seq ?? 0)) return own;
+    return run;
   }
 
   /**

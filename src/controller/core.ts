@@ -85,6 +85,7 @@ export function createCore(
     turned,
     begin,
     namespaceTurned,
+    sharedVersions: () => sharedVersions,
   };
 }
 

@@ -4,13 +4,18 @@ import { dueAt, timingOf } from '../domain/plan.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import { Beliefs } from './beliefs.ts';
+import { concernsOf } from './concerns.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { OtherWriters } from './other-writers.ts';
+import { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
 import { Verdicts } from './verdicts.ts';
-import { newState, refOf, remember, sourceId, type WorkloadState } from './workload-state.ts';
+import { newState, remember, sourceId, type WorkloadState } from './workload-state.ts';
 
-/** How a workload's newest object reached us. `write`: in the answer to our own request. */
+/**
+ * How a workload's newest object reached us. `list`: as it was found, whatever happened to it before; `watch`: at the
+ * very moment of the change; `write`: the same, in the answer to our own request.
+ */
 type Origin = 'list' | 'watch' | 'write';
 
 /**
@@ -22,6 +27,7 @@ type Origin = 'list' | 'watch' | 'write';
 export class Engine {
   readonly states = new Map<WorkloadKey, WorkloadState>();
   readonly verdicts: Verdicts;
+  readonly #runs = new Runs();
   readonly #deps: EngineDeps;
   readonly #others: OtherWriters;
   readonly #beliefs: Beliefs;
@@ -31,7 +37,7 @@ export class Engine {
   constructor(deps: EngineDeps) {
     this.#deps = deps;
     this.#others = new OtherWriters(deps);
-    this.#beliefs = new Beliefs(deps, this.#others);
+    this.#beliefs = new Beliefs(deps, this.#others, this.#runs);
     this.verdicts = new Verdicts(deps, this.states);
   }
 
@@ -73,7 +79,25 @@ export class Engine {
     const state = newState(workload, origin === 'list' ? undefined : version);
     this.states.set(key, state);
     this.#enter(state);
-    if (this.#begun) this.#meet(state, version, origin === 'list');
+    const ran = this.#runs.note(workload);
+    if (!this.#begun) return;
+    this.#meet(state, version, origin === 'list');
+    const cronJob = ran && this.states.get(ran);
+    if (cronJob) this.#heardOfRun(cronJob, state.born);
+  }
+
+  /** We started a Job from a CronJob, at this moment. */
+  ran(cronJob: WorkloadState, version: number): void {
+    this.#others.ran(cronJob, version);
+  }
+
+  /** A Job tells that it was started for changes of data, by us or by another leader. */
+  #heardOfRun(cronJob: WorkloadState, version: number | undefined): void {
+    const news = this.#beliefs.news(cronJob);
+    if (!news) return;
+    if (version === undefined) cronJob.unplaced = this.#beliefs.unplaced(cronJob.workload, news);
+    else this.#others.ran(cronJob, version);
+    this.#meet(cronJob, version ?? Number(cronJob.workload.resourceVersion));
   }
 
   workloadGone(key: WorkloadKey): void {
@@ -81,6 +105,7 @@ export class Engine {
     if (!state) return;
     this.states.delete(key);
     this.verdicts.leave(state);
+    this.#runs.forget(key);
     this.#deps.queue.remove(key);
     this.#deps.checkpoint.touch(key);
   }
@@ -114,7 +139,7 @@ export class Engine {
   /** The bytes of every source that some workload would roll for, and that nobody has read yet. */
   *unread(): Generator<SourceRef> {
     for (const state of this.states.values()) {
-      for (const ref of this.#concerns(state)) {
+      for (const ref of concernsOf(this.#deps, state)) {
         if (this.#deps.sources.current(ref) === UNKNOWN && staysOpen(this.verdicts.of(state, ref))) yield ref;
       }
     }
@@ -142,19 +167,24 @@ export class Engine {
   #renew(state: WorkloadState, workload: Workload, origin: Origin): void {
     const before = state.workload;
     const version = Number(workload.resourceVersion);
+    // What a listing shows may have happened at any moment since we last looked; the first is the safe one.
+    const moment = origin === 'list' ? Number(before.resourceVersion) + 1 : version;
     state.workload = workload;
     for (const waiter of state.waiters.splice(0)) waiter();
     // The parser hands the same intent and references back while only status moved.
     if (before.intent === workload.intent && before.references === workload.references) return;
-    state.since = version;
+    state.since = moment;
     this.#enter(state);
     if (!this.#begun) return;
     if (state.held) this.#release(workloadKey(workload.ref), state);
     const isNewLook = remember(state.looks, workload.fullTemplateDigest);
-    if (origin === 'write' || this.#beliefs.news(state)) this.#others.wroteOurselves(state, isNewLook);
-    if (before.templateDigest !== workload.templateDigest) this.#others.templateMoved(state, version);
+    const news = this.#beliefs.news(state);
+    if (origin === 'list' && news) this.#others.wroteSometime(state, this.#beliefs.unplaced(workload, news));
+    else if (origin === 'write' || news) this.#others.wroteOurselves(state, isNewLook);
+    if (before.templateDigest !== workload.templateDigest)
+      this.#others.templateMoved(state, origin === 'list' ? undefined : version);
     else if (origin !== 'write' && !state.writing) this.#others.noticeRevert(state);
-    this.#meet(state, version);
+    this.#meet(state, moment);
   }
 
   /** A workload takes its place; the owner of a template that it borrowed may have to be looked at again. */
@@ -167,7 +197,7 @@ export class Engine {
   #meet(state: WorkloadState, version: number | undefined, isListed = false): void {
     const news = this.#beliefs.news(state);
     const concerned = new Set<SourceId>();
-    for (const ref of this.#concerns(state)) {
+    for (const ref of concernsOf(this.#deps, state)) {
       const verdict = this.verdicts.of(state, ref);
       if (!staysOpen(verdict)) continue;
       concerned.add(sourceId(ref));
@@ -253,27 +283,6 @@ export class Engine {
     state.waiting.delete(id);
     state.undelivered.delete(id);
     if (state.applied.delete(id)) this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
-  }
-
-  /** Sources that a workload uses, names, or was once rolled for. */
-  *#concerns(state: WorkloadState): Generator<SourceRef> {
-    const { graph, sources, inScope } = this.#deps;
-    const { ref } = state.workload;
-    if (!inScope(ref.namespace)) return;
-    const key = workloadKey(ref);
-    const seen = new Set<SourceId>();
-    for (const { kind, name } of graph.literalsOf(key)) {
-      seen.add(sourceId({ kind, name }));
-      yield { kind, namespace: ref.namespace, name };
-    }
-    for (const { kind, pattern } of graph.patternsOf(key)) {
-      for (const source of sources.inNamespace(kind, ref.namespace)) {
-        if (seen.has(sourceId(source.ref)) || !pattern.matches?.(source.ref.name)) continue;
-        seen.add(sourceId(source.ref));
-        yield source.ref;
-      }
-    }
-    for (const id of state.applied.keys()) if (!seen.has(id)) yield refOf(id, ref.namespace);
   }
 }
 

@@ -4,6 +4,7 @@ import { type Workload, workloadKey } from '../domain/workload.ts';
 import { createAct, FIELD_MANAGER } from './act.ts';
 import type { ControllerDeps } from './controller.ts';
 import type { Core } from './core.ts';
+import { cameAfter } from './history.ts';
 import type { Installation } from './installation-key.ts';
 import { createJobs } from './jobs.ts';
 import { Pauses } from './pauses.ts';
@@ -25,6 +26,7 @@ export function createHands(
   const { options, client, clock, report, leadership } = deps;
   const { engine, door, checkpoint, queue, sources, watches } = core;
   const mayWrite = (): boolean => leadership.mayWrite();
+  const parse = (kind: WorkloadKind, object: KubeObject): Workload => door.workload(kind, object).workload;
   const shorten = (text: string): string => digest.text(text);
   const seen = (workload: Workload): void => {
     engine.workloadSeen(workload, 'write');
@@ -54,7 +56,8 @@ export function createHands(
     policy: options,
     strategy: options.reloadStrategy,
     seenUpTo: () => engine.seen,
-    parse: (kind, object) => door.workload(kind, object).workload,
+    ran: (state, version) => engine.ran(state, version),
+    parse,
     touch: (state) => checkpoint.touch(workloadKey(state.workload.ref)),
   });
   const catchUp = async (state: WorkloadState): Promise<void> => {
@@ -65,7 +68,7 @@ export function createHands(
     });
     const kind = kindNamed(ref.kind);
     if (kind && state.workload.resourceVersion === resourceVersion)
-      engine.workloadSeen(door.workload(kind, await client.get<KubeObject>(kind, ref)).workload, 'watch');
+      engine.workloadSeen(door.workload(kind, await client.get<KubeObject>(kind, ref)).workload, 'list');
   };
   const reconcileDeps: ReconcileDeps = {
     engine,
@@ -77,6 +80,7 @@ export function createHands(
     catchUp,
     report,
     lifecycle: options,
+    isDelivered: (state, change) => cameAfter({ ...core, client, parse }, state, change),
     fresh: ({ workload: { ref } }) => watches.refresh(kindNamed(ref.kind)?.plural),
   };
   return { core, pauses, jobs, reconcileDeps };

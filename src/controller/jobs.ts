@@ -1,3 +1,4 @@
+import { RECORD } from '../api/annotations.ts';
 import { kindNamed, type WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { jobFromCronJob, replacementJob } from '../domain/job.ts';
@@ -13,12 +14,21 @@ import type { WorkloadState } from './workload-state.ts';
 
 /** Kinds that a patch cannot bring to run again. */
 export interface Jobs {
-  /** Starts a Job from a CronJob, once for these changes, however often it is called. */
-  run(state: WorkloadState, changes: readonly Change[], edit: TemplateEdit): Promise<void>;
+  /**
+   * Starts a Job from a CronJob, once for these changes, however often it is called. Returns the resource version of its
+   * creation; undefined if it was there already.
+   */
+  run(state: WorkloadState, changes: readonly Change[], job: RunOf): Promise<number | undefined>;
   /** Deletes a Job and creates it anew. */
   replace(state: WorkloadState, edit: TemplateEdit): Promise<void>;
   /** Finishes replacements that an earlier process began. */
   resume(): Promise<void>;
+}
+
+export interface RunOf {
+  readonly edit: TemplateEdit | undefined;
+  /** Rides on the Job: the CronJob is not written to. */
+  readonly record: string | undefined;
 }
 
 export interface JobsDeps {
@@ -40,15 +50,15 @@ const GONE_WITHIN_MS = 60_000;
 
 export function createJobs(deps: JobsDeps): Jobs {
   return {
-    async run(state, changes, edit) {
+    async run(state, changes, { edit, record }) {
       const { ref, uid } = state.workload;
       const cronJob = await deps.client.get<KubeObject>(CRON_JOBS, ref);
       // The number of runs is part of it: going back to an earlier value is a change of its own.
       const answered = [uid, state.seq, ...changes.map(({ id, current }) => `${id}=${current}`).sort()].join(' ');
       const name = `${ref.name.slice(0, 52)}-${deps.shorten(answered).slice(0, SUFFIX)}`;
-      const job = await createOnce(deps, ref.namespace, jobFromCronJob(cronJob, edit, { name }));
-      // Its pods are newer than every change before it, also than those we have not heard of yet.
-      if (job) state.renewedAt = Number(job.metadata.resourceVersion);
+      const annotations = record === undefined ? {} : { [RECORD]: record };
+      const job = await createOnce(deps, ref.namespace, jobFromCronJob(cronJob, edit, { name, annotations }));
+      return job && Number(job.metadata.resourceVersion);
     },
     async replace(state, edit) {
       const job = await deps.client.get<KubeObject>(JOBS, state.workload.ref);

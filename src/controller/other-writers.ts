@@ -5,7 +5,7 @@ import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger.ts';
 import { carriesMark, parseLastReloadedFrom } from '../domain/marks.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
-import { refOf, remember, sourceId, type WorkloadState } from './workload-state.ts';
+import { refOf, remember, sourceId, type Unplaced, type WorkloadState } from './workload-state.ts';
 
 type Deps = Pick<EngineDeps, 'sources' | 'strategy' | 'sharedVersions' | 'policy' | 'report' | 'checkpoint'>;
 
@@ -26,12 +26,14 @@ export class OtherWriters {
 
   /**
    * Somebody else edited the template, so there will be new pods, and they start with what the sources held at that
-   * moment. Unless the template is one we saw before: then pods from before the change may still be running.
+   * moment. Unless the template is one we saw before: then pods from before the change may still be running. An undefined
+   * version: that moment is not known.
    */
-  templateMoved(state: WorkloadState, version: number): void {
+  templateMoved(state: WorkloadState, version: number | undefined): void {
     const { workload } = state;
     const isNew = remember(state.templates, workload.templateDigest);
-    state.renewedAt = isNew && this.#provesAge(workload) ? version : -1;
+    state.renewedAt = isNew && this.#provesAge(workload) ? (version ?? -1) : -1;
+    state.unplaced = undefined;
     state.undelivered.clear();
     if (isNew) {
       state.reapplied.clear();
@@ -44,7 +46,20 @@ export class OtherWriters {
 
   /** Our own write makes new pods as well: what changed before it, and is only heard of later, is in them. */
   wroteOurselves(state: WorkloadState, isNewLook: boolean): void {
+    state.unplaced = undefined;
     if (isNewLook && this.#provesAge(state.workload)) state.renewedAt = Number(state.workload.resourceVersion);
+  }
+
+  /** Somebody of ours wrote, but when? */
+  wroteSometime(state: WorkloadState, unplaced: Unplaced): void {
+    state.unplaced = unplaced;
+    state.renewedAt = -1;
+  }
+
+  /** A Job was started from a CronJob, for all that had changed until then. */
+  ran(state: WorkloadState, version: number): void {
+    state.unplaced = undefined;
+    if (this.#ordersMoments()) state.renewedAt = Math.max(state.renewedAt, version);
   }
 
   /** Whether new pods of another hand's making run with this data already. */
@@ -83,12 +98,17 @@ export class OtherWriters {
     for (const [id, applied] of state.trusted) state.applied.set(id, applied);
     state.trusted.clear();
     state.renewedAt = -1;
+    state.unplaced = undefined;
   }
 
   /** Whether an edit of the template replaces pods, and versions can tell when. */
   #provesAge(workload: Workload): boolean {
     const replacesPods = kindNamed(workload.ref.kind)?.effect === 'patch';
-    return replacesPods && this.#deps.sharedVersions() && !this.#deps.policy.compat;
+    return replacesPods && this.#ordersMoments();
+  }
+
+  #ordersMoments(): boolean {
+    return this.#deps.sharedVersions() && !this.#deps.policy.compat;
   }
 
   #isTaken({ workload, wroteAt }: WorkloadState, ref: SourceRef, mark: string): boolean {

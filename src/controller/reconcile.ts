@@ -1,3 +1,4 @@
+import type { SourceRef } from '../api/sources.ts';
 import { compare, lifecycleOf } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -21,6 +22,8 @@ export interface ReconcileDeps {
   };
   /** Lists kinds that cannot be watched; nothing to wait for with the others. */
   readonly fresh: (state: WorkloadState) => Promise<void>;
+  /** Whether the pods have the data of a change already, by a rollout whose writer could not tell. */
+  readonly isDelivered: (state: WorkloadState, change: Change) => Promise<boolean>;
   /** Brings the newest object in, when the watch lags behind what a conflict told us. */
   readonly catchUp: (state: WorkloadState) => Promise<void>;
   readonly report: {
@@ -28,6 +31,7 @@ export interface ReconcileDeps {
     failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: 'soon' | 'when it changes'): void;
     reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void;
     unchanged(state: WorkloadState, changes: readonly Change[]): void;
+    settledByOther(state: WorkloadState, ref: SourceRef): void;
     problems(state: WorkloadState): void;
   };
 }
@@ -61,6 +65,7 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
   const { key, state, startedAt } = pass;
   const decidedOn = state.workload.resourceVersion;
   try {
+    if (state.unplaced && (await settleDelivered(deps, state, changes))) return false;
     const written = await deps.act(state, changes);
     settle(deps, state, changes);
     if (written) deps.report.reloaded(state, changes, startedAt);
@@ -79,6 +84,22 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
     if (state.workload.resourceVersion === decidedOn) await deps.catchUp(state);
     return false;
   }
+}
+
+/** True if there is less to do now. */
+async function settleDelivered(
+  deps: ReconcileDeps,
+  state: WorkloadState,
+  changes: readonly Change[],
+): Promise<boolean> {
+  let some = false;
+  for (const change of changes) {
+    if (!(await deps.isDelivered(state, change))) continue;
+    some = true;
+    deps.engine.settle(state, change.id, change.current);
+    deps.report.settledByOther(state, change.ref);
+  }
+  return some;
 }
 
 /** A position in a JSON Patch that no longer holds what it held is called invalid, though the object only moved on. */

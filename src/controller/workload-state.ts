@@ -1,6 +1,15 @@
 import type { SourceRef } from '../api/sources.ts';
-import type { Applied, SourceId } from '../domain/ledger.ts';
+import type { Applied, LedgerRecord, SourceId } from '../domain/ledger.ts';
 import type { Workload } from '../domain/workload.ts';
+
+/** A record of which nobody told us when, in the server's time, it was written. */
+export interface Unplaced {
+  readonly record: LedgerRecord;
+  /** The Job that carries it; undefined: the workload itself. */
+  readonly job: string | undefined;
+  /** Resource version of the object that it was found on: it was not written later. */
+  readonly before: number;
+}
 
 /** Everything remembered about one workload. The ledger's entry is `applied`; the rest is how we got there. */
 export interface WorkloadState {
@@ -17,6 +26,8 @@ export interface WorkloadState {
   readonly applied: Map<SourceId, Applied>;
   /** Number of its newest record. */
   seq: number;
+  /** That record, if it was found and not seen to be written. */
+  unplaced: Unplaced | undefined;
   /** Changes that wait, in the order in which they came, each with the data that is to be applied. */
   readonly waiting: Map<SourceId, Applied>;
   firstChangeAt: number;
@@ -56,6 +67,7 @@ export function newState(workload: Workload, born: number | undefined): Workload
     trusted: new Map(),
     applied: new Map(),
     seq: 0,
+    unplaced: undefined,
     waiting: new Map(),
     firstChangeAt: 0,
     lastChangeAt: 0,

@@ -25,6 +25,8 @@ export interface LedgerRecord {
   readonly sources: Readonly<Record<SourceId, Applied>>;
   /** The newest resource version that had been seen when it was written: the write came after everything up to there. */
   readonly seen?: number;
+  /** Second of the decision, by the writer's clock. */
+  readonly at?: number;
 }
 
 export function encodeRecord(record: LedgerRecord): string {
@@ -33,15 +35,19 @@ export function encodeRecord(record: LedgerRecord): string {
 
 /** Undefined for anything that is not our record of this very object: damaged, copied from elsewhere, another key. */
 export function parseRecord(text: string | undefined, uid: string, key: string): LedgerRecord | undefined {
+  const record = readRecord(text);
+  return record?.uid === uid && record.key === key ? record : undefined;
+}
+
+/** A record, of whatever object; undefined if it is damaged. */
+export function readRecord(text: string | undefined): LedgerRecord | undefined {
   if (text === undefined) return undefined;
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
-  if (!isRecord(value) || value.uid !== uid || value.key !== key) return undefined;
-  return value;
 }
 
 function isRecord(value: unknown): value is LedgerRecord {

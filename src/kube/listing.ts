@@ -10,6 +10,8 @@ export interface ListOptions {
   readonly metadataOnly?: boolean | undefined;
   /** Objects per page. */
   readonly limit?: number | undefined;
+  /** As it was at this very version; `Expired` where the server has forgotten it, which takes minutes. */
+  readonly atVersion?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -88,6 +90,8 @@ function listCall({ resource, scope }: Subject, options: ListOptions, { next, li
     query: query({
       limit,
       continue: next,
+      ...(options.atVersion !== undefined &&
+        next === undefined && { resourceVersion: options.atVersion, resourceVersionMatch: 'Exact' }),
       labelSelector: scope.labelSelector,
       fieldSelector: scope.fieldSelector,
     }),

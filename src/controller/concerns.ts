@@ -1,0 +1,28 @@
+import type { SourceRef } from '../api/sources.ts';
+import type { SourceId } from '../domain/ledger.ts';
+import { workloadKey } from '../domain/workload.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import { refOf, sourceId, type WorkloadState } from './workload-state.ts';
+
+/** Sources that a workload uses, names, or was once rolled for. */
+export function* concernsOf(
+  { graph, sources, inScope }: Pick<EngineDeps, 'graph' | 'sources' | 'inScope'>,
+  state: WorkloadState,
+): Generator<SourceRef> {
+  const { ref } = state.workload;
+  if (!inScope(ref.namespace)) return;
+  const key = workloadKey(ref);
+  const seen = new Set<SourceId>();
+  for (const { kind, name } of graph.literalsOf(key)) {
+    seen.add(sourceId({ kind, name }));
+    yield { kind, namespace: ref.namespace, name };
+  }
+  for (const { kind, pattern } of graph.patternsOf(key)) {
+    for (const source of sources.inNamespace(kind, ref.namespace)) {
+      if (seen.has(sourceId(source.ref)) || !pattern.matches?.(source.ref.name)) continue;
+      seen.add(sourceId(source.ref));
+      yield source.ref;
+    }
+  }
+  for (const id of state.applied.keys()) if (!seen.has(id)) yield refOf(id, ref.namespace);
+}
