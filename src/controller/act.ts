@@ -11,6 +11,7 @@ import { editTemplate, type TemplateEdit } from '../domain/template-edit.ts';
 import type { Policy, Verdict } from '../domain/verdict.ts';
 import type { Workload } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Strategy } from './engine-deps.ts';
 import type { Jobs } from './jobs.ts';
@@ -40,6 +41,8 @@ export interface ActDeps {
   readonly seenUpTo: () => number;
   /** A Job was started from a CronJob, at this moment of the server's time. */
   readonly ran: (state: WorkloadState, version: number) => void;
+  /** A Job turned out to have been started from a CronJob some time ago. */
+  readonly foundRun: (job: Workload) => void;
   /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
   /** A short text that stands for a long one. */
@@ -51,6 +54,8 @@ export interface ActDeps {
   /** Remembers what the object itself does not carry. */
   readonly touch: (state: WorkloadState) => void;
 }
+
+const JOBS = kindNamed('Job') as WorkloadKind;
 
 /** Upstream's field manager: who owned a mark before owns it afterwards. */
 export const FIELD_MANAGER = 'Reloader';
@@ -77,9 +82,21 @@ export function createAct(deps: ActDeps): Act {
 }
 
 async function run(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): Promise<void> {
-  const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, now });
-  const version = await deps.jobs.run(state, changes, { edit, record });
-  if (version !== undefined) deps.ran(state, version);
+  // Where Jobs are not followed nobody would read it.
+  const isRecorded = !deps.policy.compat && !deps.policy.ignoredKinds.has('Job');
+  const record = isRecorded ? recordOf(deps, { state, changes, now }) : undefined;
+  const { when, job } = await deps.jobs.run(state, changes, { edit, record });
+  if (when === 'now') deps.ran(state, Number(job.metadata.resourceVersion));
+  if (when === 'now' || !job) return;
+  deps.foundRun(deps.parse(JOBS, job));
+  if (changes.every(({ id, current }) => state.applied.get(id) === current)) return;
+  throw new KubeError({
+    verb: 'create',
+    path: `jobs/${job.metadata.namespace}/${job.metadata.name}`,
+    status: 409,
+    reason: 'Conflict',
+    detail: 'another leader ran the CronJob for something else meanwhile',
+  });
 }
 
 /** No record rides on the object, so the checkpoint has to know: a new number makes it the newest word. */

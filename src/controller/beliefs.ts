@@ -31,7 +31,7 @@ export class Beliefs {
     const { workload } = state;
     const id = sourceId(ref);
     const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
-    const record = checkpoint.believable ? this.#recordOf(workload) : undefined;
+    const record = checkpoint.believable ? this.recordOf(workload) : undefined;
     state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
     if (record?.seq === state.seq) state.unplaced = this.unplaced(workload, record);
     const isReverted = entry?.applied[id] === UNKNOWN;
@@ -54,7 +54,7 @@ export class Beliefs {
 
   /** A record that we have not written, or not yet heard of: the answer to a write can be lost on its way. */
   news({ workload, seq }: WorkloadState): LedgerRecord | undefined {
-    const record = this.#recordOf(workload);
+    const record = this.recordOf(workload);
     return record && record.seq > seq ? record : undefined;
   }
 
@@ -65,7 +65,8 @@ export class Beliefs {
     return { record, job: run.job, before: run.version };
   }
 
-  #recordOf({ ref, annotations, uid }: Workload): LedgerRecord | undefined {
+  /** The newest record of a workload that is ours. */
+  recordOf({ ref, annotations, uid }: Workload): LedgerRecord | undefined {
     const { keyId } = this.#deps;
     const own = parseRecord(annotations[RECORD], uid, keyId);
     const run = this.#runs.of(workloadKey(ref))?.record;

@@ -79,11 +79,8 @@ export class Engine {
     const state = newState(workload, origin === 'list' ? undefined : version);
     this.states.set(key, state);
     this.#enter(state);
-    const ran = this.#runs.note(workload);
-    if (!this.#begun) return;
-    this.#meet(state, version, origin === 'list');
-    const cronJob = ran && this.states.get(ran);
-    if (cronJob) this.#heardOfRun(cronJob, state.born);
+    if (this.#begun) this.#meet(state, version, origin === 'list');
+    this.runSeen(workload, state.born);
   }
 
   /** We started a Job from a CronJob, at this moment. */
@@ -91,13 +88,15 @@ export class Engine {
     this.#others.ran(cronJob, version);
   }
 
-  /** A Job tells that it was started for changes of data, by us or by another leader. */
-  #heardOfRun(cronJob: WorkloadState, version: number | undefined): void {
-    const news = this.#beliefs.news(cronJob);
-    if (!news) return;
-    if (version === undefined) cronJob.unplaced = this.#beliefs.unplaced(cronJob.workload, news);
-    else this.#others.ran(cronJob, version);
-    this.#meet(cronJob, version ?? Number(cronJob.workload.resourceVersion));
+  /** A Job may tell that it was started for changes of data, by us or by another leader; `born` as in its state. */
+  runSeen(job: Workload, born: number | undefined): void {
+    const key = this.#runs.note(job);
+    const cronJob = key && this.states.get(key);
+    const record = cronJob && this.#beliefs.recordOf(cronJob.workload);
+    if (!this.#begun || !record || record.seq < cronJob.seq) return;
+    if (born !== undefined) this.#others.ran(cronJob, born);
+    else this.#others.wroteSometime(cronJob, this.#beliefs.unplaced(cronJob.workload, record));
+    this.#meet(cronJob, born ?? Number(cronJob.workload.resourceVersion));
   }
 
   workloadGone(key: WorkloadKey): void {

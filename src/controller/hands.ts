@@ -56,6 +56,7 @@ export function createHands(
     policy: options,
     strategy: options.reloadStrategy,
     seenUpTo: () => engine.seen,
+    foundRun: (job) => engine.runSeen(job, undefined),
     ran: (state, version) => engine.ran(state, version),
     parse,
     touch: (state) => checkpoint.touch(workloadKey(state.workload.ref)),

@@ -14,11 +14,8 @@ import type { WorkloadState } from './workload-state.ts';
 
 /** Kinds that a patch cannot bring to run again. */
 export interface Jobs {
-  /**
-   * Starts a Job from a CronJob, once for these changes, however often it is called. Returns the resource version of its
-   * creation; undefined if it was there already.
-   */
-  run(state: WorkloadState, changes: readonly Change[], job: RunOf): Promise<number | undefined>;
+  /** Starts a Job from a CronJob, once, however often it is called. */
+  run(state: WorkloadState, changes: readonly Change[], run: RunOf): Promise<Started>;
   /** Deletes a Job and creates it anew. */
   replace(state: WorkloadState, edit: TemplateEdit): Promise<void>;
   /** Finishes replacements that an earlier process began. */
@@ -30,6 +27,11 @@ export interface RunOf {
   /** Rides on the Job: the CronJob is not written to. */
   readonly record: string | undefined;
 }
+
+/** `before`: a Job of this name exists. Without a record it is known by its name, and that is all. */
+export type Started =
+  | { readonly when: 'now'; readonly job: KubeObject }
+  | { readonly when: 'before'; readonly job: KubeObject | undefined };
 
 export interface JobsDeps {
   readonly client: KubeClient;
@@ -53,12 +55,16 @@ export function createJobs(deps: JobsDeps): Jobs {
     async run(state, changes, { edit, record }) {
       const { ref, uid } = state.workload;
       const cronJob = await deps.client.get<KubeObject>(CRON_JOBS, ref);
-      // The number of runs is part of it: going back to an earlier value is a change of its own.
-      const answered = [uid, state.seq, ...changes.map(({ id, current }) => `${id}=${current}`).sort()].join(' ');
-      const name = `${ref.name.slice(0, 52)}-${deps.shorten(answered).slice(0, SUFFIX)}`;
+      // The number of the run is in the name, so that of two who decided on the same state only one can start it. Where
+      // no record says what it was started for, the name has to.
+      const answers = record === undefined ? changes.map(({ id, current }) => `${id}=${current}`).sort() : [];
+      const suffix = deps.shorten([uid, state.seq, ...answers].join(' ')).slice(0, SUFFIX);
+      const name = `${ref.name.slice(0, 52)}-${suffix}`;
       const annotations = record === undefined ? {} : { [RECORD]: record };
-      const job = await createOnce(deps, ref.namespace, jobFromCronJob(cronJob, edit, { name, annotations }));
-      return job && Number(job.metadata.resourceVersion);
+      const created = await createOnce(deps, ref.namespace, jobFromCronJob(cronJob, edit, { name, annotations }));
+      if (created) return { when: 'now', job: created };
+      if (record === undefined) return { when: 'before', job: undefined };
+      return { when: 'before', job: await deps.client.get<KubeObject>(JOBS, { namespace: ref.namespace, name }) };
     },
     async replace(state, edit) {
       const job = await deps.client.get<KubeObject>(JOBS, state.workload.ref);

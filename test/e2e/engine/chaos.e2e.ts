@@ -29,7 +29,7 @@ function randomFrom(seed: number): (below: number) => number {
 }
 
 test.each(['env-vars', 'annotations'] as const)(
-  'with %s nothing is missed whatever dies, and a death costs at most one rollout too many',
+  'with %s nothing is missed and nothing is rolled twice, whatever dies',
   { timeout: rounds(240_000, 1_800_000) },
   async (strategy) => {
     const seed = Number(ATTUNE_CHAOS_SEED ?? randomInt(2 ** 31));
@@ -87,13 +87,8 @@ test.each(['env-vars', 'annotations'] as const)(
       () => judge().every(({ missed }) => missed === 0),
       60_000,
     );
-    // A change that was not yet heard of when a rollout was written is in its pods. Who dies before hearing of it cannot
-    // leave a proof of that, and its successor rolls again.
-    const verdicts = judge();
-    const surplus = verdicts.filter((verdict) => verdict.surplus.length > 0);
-    expect({ seed, missed: verdicts.filter(({ missed }) => missed > 0) }).toEqual({ seed, missed: [] });
-    const count = surplus.reduce((sum, verdict) => sum + verdict.surplus.length, 0);
-    expect(count, JSON.stringify({ seed, surplus })).toBeLessThanOrEqual(KILLS + LEADER_CHANGES);
+    const wrong = judge().filter(({ missed, surplus }) => missed > 0 || surplus.length > 0);
+    expect({ seed, wrong }).toEqual({ seed, wrong: [] });
     await Promise.all(replicas.map((replica) => replica.stop()));
     await audit[Symbol.asyncDispose]();
   },
