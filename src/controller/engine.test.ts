@@ -433,3 +433,39 @@ test.each([
   world.engine.begin();
   expect(world.waits()).toEqual(waits);
 });
+
+const recorded = (data: string) =>
+  encodeRecord({ uid: 'w', seq: 1, key: 'k', template: '', sources: { 'ConfigMap/app': data }, at: 1 });
+
+test.each([
+  ['a template by another hand', { image: 'v2' }],
+  ['our own write, whose answer was lost', { annotations: { [RECORD]: recorded('A') }, mark: 'A' }],
+] as const)('%s that a listing shows proves nothing about a change in the gap', (_what, look) => {
+  const world = running();
+  world.put(source('B', 10));
+  world.engine.workloadSeen(web(12, look), 'list');
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});
+
+test('a record that was found leaves the question when it was written', () => {
+  const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
+  world.sources.put(source('B', 9), false);
+  world.engine.workloadSeen(web(30, { annotations: { [RECORD]: recorded('A') } }), 'list');
+  world.engine.begin();
+  expect(world.state().unplaced).toMatchObject({ record: { seq: 1 }, job: undefined, before: 30 });
+  world.engine.workloadSeen(web(31, { annotations: { [RECORD]: recorded('A') }, image: 'v2' }), 'watch');
+  expect(world.state().unplaced).toBeUndefined();
+});
+
+test.each([
+  ['before the gap ended', 0, ['ConfigMap/app']],
+  ['when the listing before had shown it without', 10, []],
+] as const)('a workload found to use a source that changed in between: %s', (_what, told, waits) => {
+  const world = setUp();
+  world.sources.put(source('A', 5), false);
+  world.engine.workloadSeen(web(3, { annotations: { 'reloader.stakater.com/auto': 'false' } }), 'list');
+  world.engine.begin();
+  world.put(source('B', 10));
+  world.engine.workloadSeen(web(11), 'list', told);
+  expect(world.waits()).toEqual(waits);
+});

@@ -65,13 +65,14 @@ export class Engine {
     if (turn.before !== turn.after && !turn.isRead) this.#deps.report.sourceChanged(ref, turn, rolled);
   }
 
-  workloadSeen(workload: Workload, origin: Origin): void {
+  /** `told`: with a listing, up to which version everything that happened to its kind had been told before. */
+  workloadSeen(workload: Workload, origin: Origin, told = 0): void {
     this.#seen = Math.max(this.#seen, Number(workload.resourceVersion));
     const key = workloadKey(workload.ref);
     const known = this.states.get(key);
     if (known?.workload.uid === workload.uid) {
-      if (Number(known.workload.resourceVersion) < Number(workload.resourceVersion))
-        this.#renew(known, workload, origin);
+      if (Number(known.workload.resourceVersion) >= Number(workload.resourceVersion)) return;
+      this.#renew(known, workload, origin, told);
       return;
     }
     if (known) this.workloadGone(key);
@@ -163,11 +164,11 @@ export class Engine {
   }
 
   /** A newer version of a workload that we know. */
-  #renew(state: WorkloadState, workload: Workload, origin: Origin): void {
+  #renew(state: WorkloadState, workload: Workload, origin: Origin, told: number): void {
     const before = state.workload;
     const version = Number(workload.resourceVersion);
     // What a listing shows may have happened at any moment since we last looked; the first is the safe one.
-    const moment = origin === 'list' ? Number(before.resourceVersion) + 1 : version;
+    const moment = origin === 'list' ? Math.max(told, Number(before.resourceVersion)) + 1 : version;
     state.workload = workload;
     for (const waiter of state.waiters.splice(0)) waiter();
     // The parser hands the same intent and references back while only status moved.

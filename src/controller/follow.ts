@@ -120,10 +120,14 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
       return door.workload(kind, object, previous);
     },
   };
-  const tell = (event: ReflectEvent<SeenWorkload>): void => {
+  // Up to where everything that happened was told.
+  const told = new Map<Scope, number>();
+  const tell = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
+    const isFound = 'initial' in event && event.initial;
+    if (!isFound && 'resourceVersion' in event && event.resourceVersion) told.set(scope, Number(event.resourceVersion));
     if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
     if (event.type !== 'add' && event.type !== 'change') return;
-    engine.workloadSeen(event.value.workload, event.initial ? 'list' : 'watch');
+    engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', told.get(scope));
     pauses.seen(event.value.workload);
   };
   const isBuiltIn = kind.group === 'apps' || kind.group === 'batch';

@@ -45,7 +45,7 @@ export class Watches {
     resource: Resource,
     scopes: readonly Scope[],
     options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>) => void,
+    tell: (event: ReflectEvent<T>, scope: Scope) => void,
   ): void {
     for (const scope of scopes) this.#start(resource, scope, options, tell);
   }
@@ -55,7 +55,7 @@ export class Watches {
     resource: Resource,
     scopes: readonly Scope[],
     options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>) => void,
+    tell: (event: ReflectEvent<T>, scope: Scope) => void,
   ): Promise<void> {
     if (await this.#isServed(resource)) {
       this.follow(resource, scopes, options, tell);
@@ -82,7 +82,7 @@ export class Watches {
     resource: Resource,
     scope: Scope,
     options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>) => void,
+    tell: (event: ReflectEvent<T>, scope: Scope) => void,
   ): void {
     const { client, clock, signal, report } = this.#deps;
     const reflector = new Reflector<T>(client, resource, scope, {
@@ -96,7 +96,7 @@ export class Watches {
     this.#running.push(
       reflector
         .run(signal, (event) => {
-          tell(event);
+          tell(event, scope);
           if (event.type === 'unwatchable') report.unwatchable(resource);
           if (event.type === 'unavailable') report.unavailable(resource, scope, event.error);
           if (event.type === 'synced' || event.type === 'unavailable') resolve();
