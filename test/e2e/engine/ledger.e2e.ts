@@ -13,10 +13,10 @@ const start = (shop: string, own: string, flags: readonly string[] = []) =>
 
 const rollsOf = (audit: Audit, name: string): number => audit.templates(DEPLOYMENT, name).length - 1;
 
-test('a first start on many running workloads rolls nothing, and the next change rolls each once', async () => {
+test('a first start on 500 running workloads rolls nothing, and the next change rolls each once', async () => {
   const shop = await namespace('first-start');
   const moves = movesIn(shop);
-  const names = Array.from({ length: 100 }, (_, n) => `web-${n}`);
+  const names = Array.from({ length: 500 }, (_, n) => `web-${n}`);
   await Promise.all(
     names.map(async (name) => {
       await moves.createSource('ConfigMap', name, { greeting: 'hello' });
