@@ -3,7 +3,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { TemplateEdit } from './template-edit.ts';
 
 export interface NewJob {
-  /** Derived from what the Job answers, so that a second attempt finds the first; undefined: the server chooses. */
+  /** The same for the same run, so that a second attempt finds the first; undefined: the server chooses. */
   readonly name?: string | undefined;
   /** Ours, beside those of the job template. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
