@@ -87,7 +87,7 @@ export class OtherWriters {
       // Its record still says that all is well; the checkpoint knows better.
       this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
       if (again) state.reapplied.set(id, current);
-      else state.undelivered.add(id);
+      else state.undelivered.set(id, true);
       this.#distrust(state);
       this.#deps.report.reverted(state, ref, again);
     }

@@ -172,7 +172,7 @@ export class Report extends SystemReport {
 
   #once(state: WorkloadState, message: string, reason: string): void {
     if (state.told.has(message) || !this.#deps.mayTell()) return;
-    state.told.add(message);
+    state.told.set(message, true);
     this.#deps.log.error(`${nameOf(state)}: ${message}`);
     this.#deps.post(this.#event(state, 'Warning', reason, message, 'reloader'));
   }

@@ -1,6 +1,7 @@
 import type { SourceRef } from '../api/sources.ts';
 import type { Applied, LedgerRecord, SourceId } from '../domain/ledger.ts';
 import type { Workload } from '../domain/workload.ts';
+import { SparseMap } from '../runtime/sparse-map.ts';
 
 /** A record of which nobody told us when, in the server's time, it was written. */
 export interface Unplaced {
@@ -21,7 +22,7 @@ export interface WorkloadState {
   /** Resource version of its creation, or of a template by another hand that never was before: all pods are newer. */
   renewedAt: number;
   /** What was settled by such a renewal, with what was applied before. */
-  readonly trusted: Map<SourceId, Applied>;
+  readonly trusted: SparseMap<SourceId, Applied>;
   /** What its pods run with, for each source that would roll it. */
   readonly applied: Map<SourceId, Applied>;
   /** Number of its newest record. */
@@ -29,19 +30,19 @@ export interface WorkloadState {
   /** That record, if it was found and not seen to be written. */
   unplaced: Unplaced | undefined;
   /** Changes that wait, in the order in which they came, each with the data that is to be applied. */
-  readonly waiting: Map<SourceId, Applied>;
+  readonly waiting: SparseMap<SourceId, Applied>;
   firstChangeAt: number;
   lastChangeAt: number;
   /** When it is to be looked at next. */
   dueAt: number;
   /** The marks of our last write, so that we notice when another writer takes them away. */
-  readonly wrote: Map<SourceId, string>;
+  readonly wrote: SparseMap<SourceId, string>;
   /** Second of our last write. */
   wroteAt: number;
   /** Data that was taken away from the template and applied a second time. There is no third. */
-  readonly reapplied: Map<SourceId, Applied>;
+  readonly reapplied: SparseMap<SourceId, Applied>;
   /** Changes that another writer keeps undoing: visible, and tried again when the template moves. */
-  readonly undelivered: Set<SourceId>;
+  readonly undelivered: SparseMap<SourceId, true>;
   /** Recent templates without marks, newest last: going back to one of them proves nothing about the age of pods. */
   readonly templates: string[];
   /** The same, marks included. */
@@ -53,7 +54,7 @@ export interface WorkloadState {
   /** A write that cannot succeed before the object changes. */
   held: boolean;
   /** Problems already told, so that each is told once. */
-  readonly told: Set<string>;
+  readonly told: SparseMap<string, true>;
 }
 
 const MAX_TEMPLATES = 12;
@@ -64,24 +65,24 @@ export function newState(workload: Workload, born: number | undefined): Workload
     born,
     since: born ?? 0,
     renewedAt: born ?? -1,
-    trusted: new Map(),
+    trusted: new SparseMap(),
     applied: new Map(),
     seq: 0,
     unplaced: undefined,
-    waiting: new Map(),
+    waiting: new SparseMap(),
     firstChangeAt: 0,
     lastChangeAt: 0,
     dueAt: 0,
-    wrote: new Map(),
+    wrote: new SparseMap(),
     wroteAt: 0,
-    reapplied: new Map(),
-    undelivered: new Set(),
+    reapplied: new SparseMap(),
+    undelivered: new SparseMap(),
     templates: [workload.templateDigest],
     looks: [workload.fullTemplateDigest],
     writing: false,
     waiters: [],
     held: false,
-    told: new Set(),
+    told: new SparseMap(),
   };
 }
 

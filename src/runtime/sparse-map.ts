@@ -1,0 +1,43 @@
+const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
+
+/**
+ * A Map that is empty most of the time, and then costs next to nothing. An empty Map takes 184 bytes, and there may be
+ * half a dozen for each of thousands of objects.
+ */
+export class SparseMap<K, V> {
+  #map: Map<K, V> | undefined;
+
+  get size(): number {
+    return this.#map?.size ?? 0;
+  }
+
+  has(key: K): boolean {
+    return this.#map?.has(key) === true;
+  }
+
+  get(key: K): V | undefined {
+    return this.#map?.get(key);
+  }
+
+  set(key: K, value: V): void {
+    this.#map ??= new Map();
+    this.#map.set(key, value);
+  }
+
+  delete(key: K): void {
+    this.#map?.delete(key);
+    if (this.#map?.size === 0) this.#map = undefined;
+  }
+
+  clear(): void {
+    this.#map = undefined;
+  }
+
+  keys(): Iterable<K> {
+    return (this.#map ?? NOTHING).keys();
+  }
+
+  [Symbol.iterator](): IterableIterator<[K, V]> {
+    return (this.#map ?? NOTHING).entries();
+  }
+}
