@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { runWorkers } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Checkpoint } from './checkpoint.ts';
 import { createCore } from './core.ts';
 import { follow } from './follow.ts';
 import { createHands, type Hands } from './hands.ts';
@@ -77,12 +78,27 @@ async function begins(deps: ControllerDeps, hands: Hands, term: AbortSignal): Pr
 /** A new term: know what the leader before us settled, finish what it began, and only then write. */
 async function takeOver(deps: ControllerDeps, { core, jobs, pauses }: Hands): Promise<void> {
   const { engine, checkpoint } = core;
-  if (deps.options.enableHa) await checkpoint.load();
-  engine.reconsider();
-  await checkpoint.establish();
+  if (deps.options.enableHa) {
+    await checkpoint.load();
+    engine.reconsider();
+  }
   checkpoint.forgetPast();
   await jobs.resume();
   for (const { workload } of engine.states.values()) pauses.seen(workload);
+}
+
+/** Beside the work: nobody has to wait for it. */
+async function establishLedger(
+  { clock, log, report }: ControllerDeps,
+  ledger: Checkpoint,
+  term: AbortSignal,
+): Promise<void> {
+  const retrying = (error: KubeError): void => report.waitingForServer(error);
+  try {
+    await patiently(() => ledger.establish(), { clock, signal: term, retrying });
+  } catch (error) {
+    if (!term.aborted) log.error('the ledger cannot be written', { error: String(error) });
+  }
 }
 
 async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands, term: AbortSignal): Promise<void> {
@@ -96,6 +112,7 @@ async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands
     },
   });
   const resuming = pauses.run();
+  const ledger = establishLedger(deps, checkpoint, term);
   if (!term.aborted) {
     await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true }));
   }
@@ -103,6 +120,6 @@ async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands
   pauses.stop();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
-  await Promise.race([Promise.all([workers, resuming]).then(() => checkpoint.flush()), deadline.promise]);
+  await Promise.race([Promise.all([workers, resuming, ledger]).then(() => checkpoint.flush()), deadline.promise]);
   callOff();
 }

@@ -63,7 +63,7 @@ export function createCore(
       if (begun && isNotable(options, turn)) deps.notify();
       return;
     }
-    if (turn.before !== turn.after) void watches.refresh();
+    if (begun && turn.before !== turn.after) void watches.refresh();
     engine.sourceTurned(ref, turn, version);
   };
   const reader: SourceReader = createReader(deps, { door, sources, turned });
