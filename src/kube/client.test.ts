@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { configMap, listOf, type ScriptedApi, scriptedApi } from '../../test/support/scripted-api.ts';
@@ -76,6 +77,44 @@ describe('what goes over the wire', () => {
     const { api, client } = await start((exchange) => exchange.json(200, {}));
     for (let i = 0; i < 10; i += 1) await client.get(CONFIG_MAPS, { namespace: 'a', name: 'b' });
     expect(new Set(api.requests.map(({ socket }) => socket)).size).toBe(1);
+  });
+
+  test('calls over the limit wait for a free connection, and one that was called off does not', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { api, client } = await start((e) => gate.promise.then(() => e.json(200, {})), { maxSockets: 1 });
+    const call = new AbortController();
+    const get = (name: string, signal?: AbortSignal) => client.get(CONFIG_MAPS, { name }, { signal });
+    const calls = [get('a'), get('b', call.signal).catch(() => {}), get('c')];
+    call.abort();
+    gate.resolve();
+    await Promise.all(calls);
+    expect(api.requests.map(({ path, socket }) => [path, socket])).toEqual([
+      ['/api/v1/configmaps/a', 1],
+      ['/api/v1/configmaps/c', 1],
+    ]);
+  });
+
+  test('a call that waits is sent when the connection before it breaks', async () => {
+    const { client } = await start({ create: [(e) => e.cut(), (e) => e.json(201, { ok: true })] }, { maxSockets: 1 });
+    const first = client.create(CONFIG_MAPS, 'a', {});
+    const second = client.create(CONFIG_MAPS, 'a', {});
+    await expect(first).rejects.toMatchObject({ reason: 'Unreachable' });
+    expect(await second).toEqual({ ok: true });
+  });
+
+  test('a credential of two lines is not sent', async () => {
+    const { api } = await start(() => {});
+    const client = new KubeClient({ ...api.connection, authorization: () => 'Bearer a\r\nx: y' });
+    await expect(client.get(CONFIG_MAPS, { name: 'a' })).rejects.toMatchObject({ reason: 'Unreachable' });
+    expect(api.requests).toEqual([]);
+  });
+
+  test('after close nothing is sent', async () => {
+    const { api, client } = await start((e) => e.json(200, {}));
+    await client.get(CONFIG_MAPS, { name: 'a' });
+    client.close();
+    await expect(client.get(CONFIG_MAPS, { name: 'a' })).rejects.toMatchObject({ reason: 'Unreachable' });
+    expect(api.requests).toHaveLength(1);
   });
 
   test('each exchange is observed, also one without an answer', async () => {
@@ -359,6 +398,53 @@ describe('watch', () => {
     })();
     await expect(watching).rejects.toBe(reason);
     await eventually(() => api.requests[1]?.closed).toBe(true);
+  });
+});
+
+describe('through an agent, as proxies need it', () => {
+  async function through(script: Parameters<typeof scriptedApi>[0], options: ClientOptions = {}) {
+    const api = await scriptedApi(script);
+    const client = new KubeClient({ ...api.connection, agent: new Agent({ keepAlive: true }) }, options);
+    open.push({ client, api });
+    return { api, client };
+  }
+
+  test('calls and watches', async () => {
+    const { api, client } = await through({
+      patch: [(e) => e.json(200, { ok: true })],
+      watch: [(e) => e.event('ADDED', configMap('a', '6')).then(() => e.end())],
+      get: [(e) => e.json(429, {}, { 'retry-after': '3' })],
+    });
+    expect(await client.patch(CONFIG_MAPS, { name: 'a' }, { b: 1 }, { type: 'merge' })).toEqual({ ok: true });
+    expect(api.requests[0]).toMatchObject({ body: '{"b":1}', headers: { authorization: 'Bearer test' } });
+    expect(await collect(client.watch(CONFIG_MAPS, {}, '5', new AbortController().signal))).toHaveLength(1);
+    await expect(client.get(CONFIG_MAPS, { name: 'a' })).rejects.toMatchObject({ status: 429, retryAfterMs: 3000 });
+  });
+
+  test('a connection that was closed, one that breaks, one that falls silent', async () => {
+    const { client } = await through(
+      {
+        get: [(e) => e.json(200, {}), (e) => e.cut(), (e) => e.json(200, { ok: true }), (e) => e.write('{"a":')],
+        create: [(e) => e.cut()],
+      },
+      { idleMs: 200 },
+    );
+    const get = () => client.get(CONFIG_MAPS, { name: 'a' });
+    await get();
+    expect(await get()).toEqual({ ok: true });
+    await expect(client.create(CONFIG_MAPS, 'a', {})).rejects.toMatchObject({ reason: 'Unreachable' });
+    await expect(get()).rejects.toMatchObject({ reason: 'Silent' });
+  });
+
+  test('a call that is called off', async () => {
+    const { api, client } = await through(() => {});
+    const call = new AbortController();
+    const reason = new Error('enough');
+    const waiting = expect(client.get(CONFIG_MAPS, { name: 'a' }, { signal: call.signal })).rejects.toBe(reason);
+    await eventually(() => api.requests.length).toBe(1);
+    call.abort(reason);
+    await waiting;
+    await eventually(() => api.requests[0]?.closed).toBe(true);
   });
 });
 

@@ -1,7 +1,9 @@
-import type { Agent, IncomingMessage } from 'node:http';
-import { http, https } from '../runtime/node-http.ts';
+import { AgentWire } from './agent-wire.ts';
 import type { Connection } from './connection.ts';
+import { dialler } from './dial.ts';
+import { Exchange, type Request, Silence, type Wire } from './exchange.ts';
 import { KubeError, type LocalReason, refusal, type Verb } from './kube-error.ts';
+import { KeptLines } from './wire.ts';
 
 /** One HTTP exchange with the API server. */
 export interface Call {
@@ -38,9 +40,6 @@ export interface TransportOptions {
 }
 
 const IDLE_MS = 30_000;
-// The API server closes idle connections after 90 s, many load balancers after 60 s. We must be first: a write on a
-// connection that is just being closed is neither known to be done nor known to be not done.
-const KEEP_ALIVE_MS = 50_000;
 // Bounds how many calls are under way at once. On two cores, 64 PATCHes in flight are served as fast as 1,000.
 const MAX_SOCKETS = 64;
 // A page of 500 large objects fits; what does not is refused before it fills the memory.
@@ -49,11 +48,10 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Sends calls over kept-alive connections; every failure is a KubeError, or the reason of the caller's own abort. */
 export class Transport {
   readonly #connection: Connection;
-  readonly #agent: Agent;
-  /** Watches hold a socket each, for as long as they live: they must not use up those of the others. */
-  readonly #watchAgent: Agent;
-  readonly #request: typeof http.request;
-  readonly #target: { readonly host: string; readonly port: string; readonly prefix: string };
+  readonly #wire: Wire;
+  /** Watches hold a connection each, for as long as they live: they must not use up those of the others. */
+  readonly #watchWire: Wire;
+  readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
   #inFlight = 0;
@@ -62,20 +60,12 @@ export class Transport {
     this.#connection = connection;
     this.#observe = options.observe;
     this.#idleMs = options.idleMs ?? IDLE_MS;
-    const { server, tls } = connection;
-    const secure = server.protocol === 'https:';
-    this.#request = secure ? https.request : http.request;
-    const newAgent = (maxSockets: number): Agent => {
-      const sockets = { keepAlive: true, scheduling: 'lifo', timeout: KEEP_ALIVE_MS, maxSockets } as const;
-      return connection.agent ?? (secure ? new https.Agent({ ...sockets, ...tls }) : new http.Agent(sockets));
-    };
-    this.#agent = newAgent(options.maxSockets ?? MAX_SOCKETS);
-    this.#watchAgent = newAgent(Number.POSITIVE_INFINITY);
-    this.#target = {
-      host: server.hostname.replace(/^\[|\]$/g, ''),
-      port: server.port || (secure ? '443' : '80'),
-      prefix: server.pathname.replace(/\/$/, ''),
-    };
+    const dial = dialler(connection);
+    const { agent, server } = connection;
+    const newWire = (maxLines: number): Wire => (agent ? new AgentWire(server, agent) : new KeptLines(dial, maxLines));
+    this.#wire = newWire(options.maxSockets ?? MAX_SOCKETS);
+    this.#watchWire = newWire(Number.POSITIVE_INFINITY);
+    this.#prefix = connection.server.pathname.replace(/\/$/, '');
   }
 
   /** Calls whose answer is awaited; open watches are not among them. */
@@ -87,27 +77,25 @@ export class Transport {
   async json<T>(call: Call): Promise<T> {
     this.#inFlight += 1;
     try {
-      const response = await this.open(call);
-      return parse<T>(call, await collect(call, response));
+      return parse<T>(call, await collect(call, await this.open(call)));
     } finally {
       this.#inFlight -= 1;
     }
   }
 
   /** Sends and hands over the body of a good answer, to be read by the caller as it comes. */
-  async open(call: Call): Promise<IncomingMessage> {
+  async open(call: Call): Promise<Exchange> {
     const start = performance.now();
     let code = '<error>';
     try {
-      let response = await this.#send(call, false);
-      if (response.statusCode === 401) {
-        response.resume();
-        response = await this.#send(call, true);
+      let exchange = await this.#send(call, false);
+      if (exchange.status === 401) {
+        await collect(call, exchange);
+        exchange = await this.#send(call, true);
       }
-      const status = response.statusCode ?? 0;
-      code = String(status);
-      if (status >= 200 && status < 300) return response;
-      throw await readRefusal(call, response, status);
+      code = String(exchange.status);
+      if (exchange.status >= 200 && exchange.status < 300) return exchange;
+      throw await readRefusal(call, exchange);
     } finally {
       this.#observe?.({
         verb: call.verb,
@@ -120,80 +108,65 @@ export class Transport {
   }
 
   close(): void {
-    this.#agent.destroy();
-    this.#watchAgent.destroy();
+    this.#wire.close();
+    this.#watchWire.close();
   }
 
-  async #send(call: Call, refused: boolean): Promise<IncomingMessage> {
+  async #send(call: Call, refused: boolean): Promise<Exchange> {
     const authorization = this.#connection.authorization(refused);
-    const headers = this.#headers(call, typeof authorization === 'object' ? await authorization : authorization);
+    const request = this.#request(call, typeof authorization === 'object' ? await authorization : authorization);
+    const first = this.#attempt(call, request);
     try {
-      return await this.#attempt(call, headers);
+      return await first.answered;
     } catch (error) {
-      // A kept-alive connection that the server had closed meanwhile. A read can be asked again.
-      if (call.method === 'GET' && error instanceof StaleSocket && !call.signal?.aborted) {
-        return await this.#attempt(call, headers);
-      }
-      throw error;
+      // A kept connection that the server had closed meanwhile. A read can be asked again.
+      const isStale = first.isReused && isReset(error) && !call.signal?.aborted;
+      if (!isStale || call.method !== 'GET') throw bodyFailure(call, error);
     }
+    const second = this.#attempt(call, request);
+    return await second.answered.catch((error: unknown) => {
+      throw bodyFailure(call, error);
+    });
   }
 
-  #headers(call: Call, authorization: string | undefined): Record<string, string | number> {
-    const headers: Record<string, string | number> = {
-      accept: call.accept ?? 'application/json',
-      'user-agent': 'attune',
+  #request(call: Call, authorization: string | undefined): Request {
+    const { body, method } = call;
+    // A credential comes from outside; what breaks a line there would be a header of its own.
+    if (authorization?.match(/[\r\n]/)) throw failure(call, 'Unreachable', 'the credential has more than one line');
+    return {
+      method,
+      path: `${this.#prefix}${call.path}${call.query ?? ''}`,
+      headers: {
+        host: this.#connection.server.host,
+        accept: call.accept ?? 'application/json',
+        'user-agent': 'attune',
+        ...(authorization !== undefined && { authorization }),
+        ...(body !== undefined && {
+          'content-type': call.contentType ?? 'application/json',
+          'content-length': Buffer.byteLength(body),
+        }),
+      },
+      body,
     };
-    if (authorization !== undefined) headers['authorization'] = authorization;
-    if (call.body !== undefined) {
-      headers['content-type'] = call.contentType ?? 'application/json';
-      headers['content-length'] = Buffer.byteLength(call.body);
-    }
-    return headers;
   }
 
-  #attempt(call: Call, headers: Record<string, string | number>): Promise<IncomingMessage> {
+  #attempt(call: Call, request: Request): Exchange {
     const { signal } = call;
-    if (signal?.aborted) return Promise.reject(abortReason(signal));
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const request = this.#request({
-      agent: call.verb === 'watch' ? this.#watchAgent : this.#agent,
-      host: this.#target.host,
-      port: this.#target.port,
-      method: call.method,
-      path: `${this.#target.prefix}${call.path}${call.query ?? ''}`,
-      headers,
-      timeout: call.idleMs ?? this.#idleMs,
-    });
-    // Once there is an answer its reader must learn the reason, and only the answer's own stream can tell.
-    let open: { destroy(error: Error): unknown } = request;
-    const abort = () => open.destroy(abortReason(signal));
-    signal?.addEventListener('abort', abort, { once: true });
-    request.once('close', () => signal?.removeEventListener('abort', abort));
-    request.once('timeout', () => open.destroy(failure(call, 'Silent')));
-    request.once('response', (response) => {
-      open = response;
-      resolve(response);
-    });
-    // Stays for the life of the request: an error after the answer began is the body's, and must not be unhandled.
-    request.on('error', (error: NodeJS.ErrnoException) => {
-      if (signal?.aborted) reject(abortReason(signal));
-      else if (error instanceof KubeError) reject(error);
-      else if (request.reusedSocket && isReset(error)) reject(new StaleSocket(call, error));
-      else reject(failure(call, 'Unreachable', error.code ?? error.message));
-    });
-    request.end(call.body);
-    return promise;
+    const exchange = new Exchange(request, call.idleMs ?? this.#idleMs);
+    const callOff = () => exchange.breakOff(abortReason(signal));
+    if (signal?.aborted) callOff();
+    else (call.verb === 'watch' ? this.#watchWire : this.#wire).send(exchange);
+    if (signal && !exchange.isOver) {
+      signal.addEventListener('abort', callOff, { once: true });
+      exchange.onOver = () => signal.removeEventListener('abort', callOff);
+    }
+    return exchange;
   }
 }
 
-class StaleSocket extends KubeError {
-  constructor(call: Call, error: NodeJS.ErrnoException) {
-    super({ ...describe(call), status: 0, reason: 'Unreachable', detail: error.code });
-  }
-}
-
-function isReset(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
+function isReset(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ECONNRESET' || code === 'EPIPE';
 }
 
 /** Why the caller called off; always an Error. */
@@ -210,6 +183,7 @@ export function failure(call: Call, reason: LocalReason, detail?: string): KubeE
 export function bodyFailure(call: Call, error: unknown): Error {
   if (call.signal?.aborted) return abortReason(call.signal);
   if (error instanceof KubeError) return error;
+  if (error instanceof Silence) return failure(call, 'Silent');
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   return failure(call, 'Unreachable', code ?? 'the answer broke off');
 }
@@ -218,24 +192,13 @@ function describe(call: Call): { verb: Verb; path: string } {
   return { verb: call.verb, path: call.path };
 }
 
-/** The whole body. By events: iterating over the stream makes a small exchange half as dear again. */
-function collect(call: Call, response: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    response.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (bytes <= MAX_ANSWER_BYTES) return;
-      chunks.length = 0;
-      response.destroy(failure(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`));
-    });
-    response.once('error', (error) => reject(bodyFailure(call, error)));
-    response.once('end', () => {
-      const [first] = chunks;
-      resolve(first && chunks.length === 1 ? first.toString('utf8') : Buffer.concat(chunks, bytes).toString('utf8'));
-    });
-  });
+async function collect(call: Call, exchange: Exchange): Promise<string> {
+  const tooLong = () => failure(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`);
+  try {
+    return await exchange.text(MAX_ANSWER_BYTES, tooLong);
+  } catch (error) {
+    throw bodyFailure(call, error);
+  }
 }
 
 function parse<T>(call: Call, text: string): T {
@@ -253,7 +216,7 @@ export function tryParse(text: string): unknown {
   }
 }
 
-async function readRefusal(call: Call, response: IncomingMessage, status: number): Promise<KubeError> {
-  const body = tryParse(await collect(call, response));
-  return refusal(describe(call), status, body, response.headers['retry-after']);
+async function readRefusal(call: Call, exchange: Exchange): Promise<KubeError> {
+  const body = tryParse(await collect(call, exchange));
+  return refusal(describe(call), exchange.status, body, exchange.retryAfter);
 }

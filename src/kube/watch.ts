@@ -18,10 +18,10 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
  * (`Expired`: the position is forgotten), and `TooLarge` for an event that we are not ready to hold.
  */
 export async function* watchEvents(transport: Transport, call: Call): AsyncGenerator<RawEvent, void> {
-  const response = await transport.open(call);
+  const answer = await transport.open(call);
   const lines = new LineSplitter(MAX_LINE_BYTES);
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of answer.pieces()) {
       const complete = lines.push(chunk);
       if (!complete) throw failure(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
       for (const line of complete) yield readEvent(call, line);

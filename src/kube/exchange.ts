@@ -1,0 +1,135 @@
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly body: string | undefined;
+}
+
+/** What carries exchanges to the server. */
+export interface Wire {
+  send(exchange: Exchange): void;
+  /** Breaks everything that is under way. */
+  close(): void;
+}
+
+/** The connection that carries an exchange, as the exchange sees it. */
+export interface Carrier {
+  pause(): void;
+  resume(): void;
+  destroy(): void;
+}
+
+/** Nothing has been sent or received for too long. */
+export class Silence extends Error {}
+
+// What nobody has asked for yet is not taken in beyond this.
+const HELD_BYTES = 1024 * 1024;
+
+/** One request and its answer, as far as it has come. */
+export class Exchange {
+  readonly request: Request;
+  /** How long nothing may be sent or received before it counts as lost. */
+  readonly idleMs: number;
+  status = 0;
+  retryAfter: string | undefined;
+  /** Its connection had served others before: the server may have been about to close it. */
+  isReused = false;
+  /** Called once when nothing more will come. */
+  onOver: (() => void) | undefined;
+  readonly #answered = Promise.withResolvers<this>();
+  #carrier: Carrier | undefined;
+  #pieces: Buffer[] = [];
+  #held = 0;
+  #over: 'complete' | Error | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(request: Request, idleMs: number) {
+    this.request = request;
+    this.idleMs = idleMs;
+  }
+
+  /** Resolves when the answer begins. */
+  get answered(): Promise<this> {
+    return this.#answered.promise;
+  }
+
+  get isOver(): boolean {
+    return this.#over !== undefined;
+  }
+
+  /** The body as it comes. Who stops reading breaks the connection. */
+  async *pieces(): AsyncGenerator<Buffer, void> {
+    try {
+      for (;;) {
+        const pieces = this.#pieces;
+        this.#pieces = [];
+        this.#held = 0;
+        yield* pieces;
+        if (this.#pieces.length > 0) continue;
+        if (this.#isOver()) return;
+        await this.#news();
+      }
+    } finally {
+      this.breakOff(new Error('not read to its end'));
+    }
+  }
+
+  /** The whole body, which is broken off with `tooLong` when it has more than so many bytes. */
+  async text(maxBytes: number, tooLong: () => Error): Promise<string> {
+    while (!this.#isOver()) {
+      await this.#news();
+      if (this.#held > maxBytes) this.breakOff(tooLong());
+    }
+    const [first] = this.#pieces;
+    return first && this.#pieces.length === 1 ? first.toString() : Buffer.concat(this.#pieces).toString();
+  }
+
+  /** Ends it before its time. */
+  breakOff(error: Error): void {
+    if (this.#over) return;
+    this.#finish(error);
+    this.#answered.reject(error);
+    this.#carrier?.destroy();
+  }
+
+  /** A connection takes it up. */
+  carriedBy(carrier: Carrier, isReused: boolean): void {
+    this.#carrier = carrier;
+    this.isReused = isReused;
+  }
+
+  begin(status: number, retryAfter: string | undefined): void {
+    this.status = status;
+    this.retryAfter = retryAfter;
+    this.#answered.resolve(this);
+  }
+
+  push(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#held += piece.length;
+    if (this.#held > HELD_BYTES) this.#carrier?.pause();
+    this.#wake?.();
+  }
+
+  complete(): void {
+    if (!this.#over) this.#finish('complete');
+  }
+
+  #finish(how: 'complete' | Error): void {
+    this.#over = how;
+    this.onOver?.();
+    this.#wake?.();
+  }
+
+  #isOver(): boolean {
+    if (this.#over instanceof Error) throw this.#over;
+    return this.#over !== undefined;
+  }
+
+  #news(): Promise<void> {
+    this.#carrier?.resume();
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}

@@ -1,0 +1,159 @@
+import type { Socket } from 'node:net';
+import { AnswerParser } from './answer-parser.ts';
+import { type Exchange, type Request, Silence, type Wire } from './exchange.ts';
+
+/** Opens a connection to the server. */
+type Dial = () => Socket;
+
+// The API server closes idle connections after 90 s, many load balancers after 60 s. We must be first: a write on a
+// connection that is just being closed is neither known to be done nor known to be not done.
+const KEEP_ALIVE_MS = 50_000;
+
+/**
+ * Kept connections to one server, each of which carries one exchange at a time; the one used last is used first.
+ *
+ * Node's own HTTP client would do, for twice the processor time: an exchange of a few hundred bytes is all overhead.
+ */
+export class KeptLines implements Wire {
+  readonly #dial: Dial;
+  readonly #maxLines: number;
+  readonly #lines = new Set<Line>();
+  readonly #idle: Line[] = [];
+  readonly #waiting: Exchange[] = [];
+  #closed = false;
+
+  constructor(dial: Dial, maxLines: number) {
+    this.#dial = dial;
+    this.#maxLines = maxLines;
+  }
+
+  send(exchange: Exchange): void {
+    const line = this.#nextIdle();
+    if (this.#closed) exchange.breakOff(new Error('closed'));
+    else if (line) line.carry(exchange);
+    else if (this.#lines.size < this.#maxLines) this.#open().carry(exchange);
+    else this.#waiting.push(exchange);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const exchange of this.#waiting.splice(0)) exchange.breakOff(new Error('closed'));
+    for (const line of this.#lines) line.destroy();
+  }
+
+  #open(): Line {
+    const line = new Line(this.#dial(), { free: () => this.#free(line), gone: () => this.#gone(line) });
+    this.#lines.add(line);
+    return line;
+  }
+
+  #free(line: Line): void {
+    const next = this.#nextWaiting();
+    if (next) line.carry(next);
+    else this.#idle.push(line);
+  }
+
+  #gone(line: Line): void {
+    this.#lines.delete(line);
+    const at = this.#idle.indexOf(line);
+    if (at >= 0) this.#idle.splice(at, 1);
+    const next = this.#nextWaiting();
+    if (next) this.send(next);
+  }
+
+  /** One that is being closed is still among them for a moment. */
+  #nextIdle(): Line | undefined {
+    let line = this.#idle.pop();
+    while (line && !line.isOpen) line = this.#idle.pop();
+    return line;
+  }
+
+  #nextWaiting(): Exchange | undefined {
+    let next = this.#waiting.shift();
+    while (next?.isOver) next = this.#waiting.shift();
+    return next;
+  }
+}
+
+/** One connection. */
+class Line {
+  readonly #socket: Socket;
+  readonly #owner: { readonly free: () => void; readonly gone: () => void };
+  readonly #parser: AnswerParser;
+  #exchange: Exchange | undefined;
+  #isUsed = false;
+  #error: Error | undefined;
+
+  constructor(socket: Socket, owner: { readonly free: () => void; readonly gone: () => void }) {
+    this.#socket = socket;
+    this.#owner = owner;
+    this.#parser = new AnswerParser({
+      head: (status, retryAfter) => this.#exchange?.begin(status, retryAfter),
+      data: (bytes) => this.#exchange?.push(bytes),
+      end: (reusable) => this.#end(reusable),
+    });
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('timeout', () => this.#fail(new Silence('silent')));
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#close());
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.writable;
+  }
+
+  carry(exchange: Exchange): void {
+    this.#exchange = exchange;
+    exchange.carriedBy(this.#socket, this.#isUsed);
+    this.#isUsed = true;
+    this.#socket.setTimeout(exchange.idleMs);
+    this.#socket.ref();
+    this.#socket.write(textOf(exchange.request));
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      if (!this.#exchange) throw new Error('an answer that nobody asked for');
+      this.#parser.push(chunk);
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  #end(reusable: boolean): void {
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    if (!reusable) this.#socket.destroy();
+    else {
+      this.#socket.setTimeout(KEEP_ALIVE_MS);
+      this.#socket.resume();
+      // What waits for nothing must not keep a process alive.
+      this.#socket.unref();
+      this.#owner.free();
+    }
+    exchange?.complete();
+  }
+
+  #fail(error: Error): void {
+    this.#error ??= error;
+    this.#socket.destroy();
+  }
+
+  #close(): void {
+    this.#owner.gone();
+    if (!this.#error && this.#parser.close()) return;
+    this.#exchange?.breakOff(this.#error ?? Object.assign(new Error('closed'), { code: 'ECONNRESET' }));
+  }
+}
+
+/** In one piece, so that it is sent in one. */
+function textOf({ method, path, headers, body = '' }: Request): string {
+  let text = `${method} ${path} HTTP/1.1\r\n`;
+  for (const name in headers) text += `${name}: ${headers[name]}\r\n`;
+  return `${text}\r\n${body}`;
+}
