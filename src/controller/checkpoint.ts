@@ -29,8 +29,13 @@ export interface CheckpointDeps {
 const FLUSH_MS = 1000;
 // Tells a later start how long we were away. Rare, because it costs a write when nothing else happens.
 const HEARTBEAT_MS = 600_000;
-// An object may have 1 MiB; names and the encoding around the text need some of it.
-const SHARD_BYTES = 700_000;
+// The server keeps every version for minutes: what moves often has to be small. A few workloads with very many sources
+// are no reason for more shards, until one would no longer fit into an object (1 MiB with all that is around it).
+const SHARD_BYTES = 64_000;
+const FEW_WORKLOADS = 50;
+const OBJECT_BYTES = 700_000;
+const MAX_SHARDS = 1024;
+const READS_AT_ONCE = 8;
 
 /**
  * What was never rolled, and therefore stands on no workload: kept in ConfigMaps of our own namespace.
@@ -73,21 +78,34 @@ export class Checkpoint {
     this.#believable = false;
     if (namespace === undefined) return report.checkpoint('first-start');
     const first = new LedgerShard(client, namespace, 0);
+    this.#shards = [first];
     const head = await this.#read(first);
-    this.#shards = Array.from({ length: head?.shards ?? 1 }, (_, n) =>
-      n === 0 ? first : new LedgerShard(client, namespace, n),
-    );
     if (head === undefined) return report.checkpoint('first-start');
     if (head.key !== keyId) return report.checkpoint('other-key');
     if (clock.now() - head.alive > catchUpMaxMs) return report.checkpoint('too-old');
     this.#aliveAt = head.alive;
-    this.#remember(head);
-    for (const shard of this.#shards.slice(1)) {
-      const content = await this.#read(shard);
-      if (content?.key === keyId) this.#remember(content);
-    }
+    await this.#readFrom(head, namespace);
     this.#believable = true;
     report.checkpoint('found');
+  }
+
+  /** The first shard says how many there are; one that was written later, before somebody died, may know of more. */
+  async #readFrom(head: ShardContent, namespace: string): Promise<void> {
+    const { client, keyId } = this.#deps;
+    this.#remember(head);
+    for (let known = head.shards; this.#shards.length < known; ) {
+      const from = this.#shards.length;
+      const batch = Array.from(
+        { length: Math.min(known - from, READS_AT_ONCE) },
+        (_, n) => new LedgerShard(client, namespace, from + n),
+      );
+      this.#shards.push(...batch);
+      for (const content of await Promise.all(batch.map((shard) => this.#read(shard)))) {
+        if (content?.key !== keyId) continue;
+        this.#remember(content);
+        known = Math.max(known, content.shards);
+      }
+    }
   }
 
   /** The past has been asked for all it knows. */
@@ -140,16 +158,13 @@ export class Checkpoint {
 
   async #write(): Promise<void> {
     if (!this.#deps.mayWrite() || this.#dirty.size === 0) return;
-    const dirty = this.#dirty;
-    this.#dirty = new Set();
     this.#lastError = undefined;
     const texts = this.#serialise();
-    for (const n of dirty) {
-      const shard = this.#shards[n];
-      const text = texts[n];
-      if (!shard || text === undefined) continue;
+    this.#dirty = new Set();
+    // The first one last: it says how many there are, and then they have to be there.
+    for (const [n, text] of [...texts].reverse()) {
       try {
-        await shard.write(text);
+        await this.#shards[n]?.write(text, this.#deps.mayWrite);
         this.#deps.report.ledgerWritten();
       } catch (error) {
         this.#dirty.add(n);
@@ -159,21 +174,26 @@ export class Checkpoint {
     if (this.#lastError) this.#arm(isTransient(this.#lastError) ? FLUSH_MS : HEARTBEAT_MS);
   }
 
-  /** One text per shard; grows the number of shards until each fits. */
-  #serialise(): string[] {
+  /** The text of each shard that moved, by its number; grows the number of shards until each fits. */
+  #serialise(): Map<number, string> {
     const { clock, keyId, namespace, client, states } = this.#deps;
     const count = this.#shards.length;
-    const workloads = Array.from({ length: count }, (): ShardContent['workloads'] => ({}));
+    const moved = new Map([...this.#dirty].sort((a, b) => a - b).map((n) => [n, {} as ShardContent['workloads']]));
     for (const [key, state] of states()) {
       if (state.applied.size === 0) continue;
-      const shard = workloads[shardOf(key, count)];
+      const shard = moved.get(shardOf(key, count));
       if (shard) shard[key] = { uid: state.workload.uid, seq: state.seq, applied: this.#storable(state) };
     }
-    const alive = clock.now();
-    const texts = workloads.map((content) =>
-      JSON.stringify({ v: 1, key: keyId, alive, shards: count, workloads: content } satisfies ShardContent),
-    );
-    if (namespace === undefined || texts.every((text) => text.length <= SHARD_BYTES)) return texts;
+    const texts = new Map<number, string>();
+    let fits = true;
+    for (const [n, workloads] of moved) {
+      const content: ShardContent = { v: 1, key: keyId, alive: clock.now(), shards: count, workloads };
+      const text = JSON.stringify(content);
+      texts.set(n, text);
+      const limit = Object.keys(workloads).length > FEW_WORKLOADS ? SHARD_BYTES : OBJECT_BYTES;
+      fits &&= text.length <= limit;
+    }
+    if (fits || namespace === undefined || count >= MAX_SHARDS) return texts;
     for (let n = count; n < count * 2; n += 1) this.#shards.push(new LedgerShard(client, namespace, n));
     for (const n of this.#shards.keys()) this.#dirty.add(n);
     return this.#serialise();

@@ -40,15 +40,15 @@ export class LedgerShard {
     }
   }
 
-  async write(text: string): Promise<void> {
+  async write(text: string, mayWrite: () => boolean): Promise<void> {
     try {
       await this.#put(text);
     } catch (error) {
-      // Somebody made, removed or rewrote it: look, and write over what is there now.
+      // Somebody made, removed or rewrote it: look, and write over what is there now, unless it was our successor.
       if (!KubeError.is(error) || (error.status !== 409 && error.status !== 404)) throw error;
       this.#resourceVersion = undefined;
       await this.read();
-      await this.#put(text);
+      if (mayWrite()) await this.#put(text);
     }
   }
 

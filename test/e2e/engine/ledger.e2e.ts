@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { Audit } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';
 import { api, controlPlane, namespace } from '../../support/sandbox.ts';
+import { until } from '../../support/wait.ts';
 import { pathOf, sha1 } from '../../support/workloads.ts';
 import { AUTO, movesIn, untilMarked } from '../reloader/moves.ts';
 
@@ -24,11 +25,29 @@ test('a first start on 500 running workloads rolls nothing, and the next change 
     }),
   );
   await using audit = await Audit.of(shop, [DEPLOYMENT]);
-  await using _controller = await start(shop, await namespace('first-home'));
+  const own = await namespace('first-home');
+  const first = await start(shop, own);
   const last = names.at(-1) ?? '';
-  await moves.setData('ConfigMap', last, { greeting: 'bye' });
+  const changed = new Set([last]);
+  const change = async (name: string) => {
+    changed.add(name);
+    await moves.setData('ConfigMap', name, { greeting: 'bye' });
+  };
+  const rolls = () => names.map((name) => rollsOf(audit, name));
+  const wanted = () => names.map((name) => (changed.has(name) ? 1 : 0));
+  await change(last);
   await untilMarked(audit, DEPLOYMENT, last, { greeting: 'bye' });
-  expect(names.map((name) => rollsOf(audit, name))).toEqual(names.map((name) => (name === last ? 1 : 0)));
+  expect(rolls()).toEqual(wanted());
+
+  // So many do not fit into one piece of the ledger; each piece is found again.
+  await until(() => api().find(`/api/v1/namespaces/${own}/configmaps/attune-ledger-0`), { what: 'the ledger' });
+  await first.kill9();
+  expect(await api().find(`/api/v1/namespaces/${own}/configmaps/attune-ledger-1`)).toBeDefined();
+  const some = names.slice(0, 20);
+  for (const name of some) await change(name);
+  await using _second = await start(shop, own);
+  for (const name of some) await untilMarked(audit, DEPLOYMENT, name, { greeting: 'bye' });
+  expect(rolls()).toEqual(wanted());
 });
 
 test('changes made while nobody was there are brought once, and nothing else is touched', async () => {
