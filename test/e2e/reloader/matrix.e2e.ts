@@ -146,7 +146,9 @@ describe.each(GROUPS)('2. compat: $compat, $strategy', (group) => {
     const after = scene.audit.latest('CronJob', each.name);
     expect(jobsOf(scene.audit, each.name)).toHaveLength(1);
     expect(job.metadata.name.startsWith(`${each.name}-`)).toBe(true);
-    expect(job.metadata.annotations).toEqual({ 'cronjob.kubernetes.io/instantiate': 'manual' });
+    const { [RECORD]: record, ...annotations } = job.metadata.annotations ?? {};
+    expect(annotations).toEqual({ 'cronjob.kubernetes.io/instantiate': 'manual' });
+    expectRecord(each, record);
     const { uid } = before.metadata;
     const controlled = { controller: true, blockOwnerDeletion: true };
     expect((job.metadata as unknown as Owned).ownerReferences).toEqual([
@@ -161,6 +163,10 @@ describe.each(GROUPS)('2. compat: $compat, $strategy', (group) => {
     expect(scene.audit.templates(each.kind, each.name)).toHaveLength(2);
     const { [RECORD]: record, ...annotations } = withoutCounters(reloaded);
     expect(annotations).toEqual(withoutCounters(scene.first(each)));
+    expectRecord(each, record);
+  }
+
+  function expectRecord(each: Case, record: string | undefined): void {
     if (group.compat) expect(record).toBeUndefined();
     else expect(JSON.parse(record ?? '{}').sources).toHaveProperty([`${each.source.kind}/${each.name}`]);
   }
