@@ -103,6 +103,7 @@ export class Checkpoint {
       for (const content of await Promise.all(batch.map((shard) => this.#read(shard)))) {
         if (content?.key !== keyId) continue;
         this.#remember(content);
+        this.#aliveAt = Math.max(this.#aliveAt, content.alive);
         known = Math.max(known, content.shards);
       }
     }
