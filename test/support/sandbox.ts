@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { env as environment, pid, stderr } from 'node:process';
 import { createInterface } from 'node:readline';
-import { afterAll, inject } from 'vitest';
+import { afterAll, expect, inject, onTestFinished } from 'vitest';
 import { type ApiAccess, apiRequest } from '../../src/sandbox/api-request.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { until } from './wait.ts';
@@ -21,17 +21,23 @@ export function controlPlane(): ControlPlane {
   return inject('controlPlane');
 }
 
-/** A control plane of the test's own, for tests that kill parts of it or fill its disk. Ends with the test file. */
+/** A control plane of the test's own, for tests that kill parts of it or fill its disk. Ends with the test, or the file. */
 export async function ownControlPlane(
   options: Partial<SandboxOptions> = {},
 ): Promise<{ readonly plane: ControlPlane; readonly sandbox: Sandbox }> {
   const name = `test-${pid}-${randomBytes(3).toString('hex')}`;
   const say = (line: string) => void stderr.write(`sandbox ${name}: ${line}\n`);
   const sandbox = await startSandbox({ name, env: environment, owned: true, ...options }, say);
-  afterAll(() => sandbox.stop());
+  atEnd(() => sandbox.stop());
   const { dir, server, kubeconfig, auditLog, caFile, adminToken: token } = sandbox;
   const authority = readFileSync(caFile, 'utf8');
   return { plane: { name, dir, server, kubeconfig, auditLog, token, authority }, sandbox };
+}
+
+/** After the test that is running, or the whole file where none is: within a test `afterAll` would be heard by nobody. */
+function atEnd(work: () => Promise<void>): void {
+  if (expect.getState().currentTestName === undefined) afterAll(work);
+  else onTestFinished(work, 120_000);
 }
 
 /** As much of an object as a test reads without saying more about it. */
