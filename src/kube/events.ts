@@ -42,6 +42,9 @@ const REPEAT_WINDOW_MS = 600_000;
 const BURST = 25;
 const REFILL_MS = 300_000;
 const MAX_REMEMBERED = 4096;
+// Whoever posts has often just written one of many: a moment lets the next ones begin. No more than that, because to wake
+// up for an Event alone costs as much as to send it.
+const MOMENT_MS = 1;
 // How long Events let other calls go first, and how often they look.
 const YIELD_MS = 1000;
 const LOOK_MS = 20;
@@ -102,8 +105,7 @@ export class EventSink {
   }
 
   async #sendAll(): Promise<void> {
-    // Whoever posts has often just written one of many: let the next ones begin.
-    await pause(this.#clock, LOOK_MS, this.#stop.signal);
+    await pause(this.#clock, MOMENT_MS, this.#stop.signal);
     while (this.#queue.length > 0) {
       await this.#letOthersGo();
       if (this.#stop.signal.aborted) break;
