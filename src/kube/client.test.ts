@@ -183,6 +183,23 @@ describe('list', () => {
     expect(api.requests[0]?.headers.accept).toContain('as=PartialObjectMetadataList');
   });
 
+  test.each([
+    ['PartialObjectMetadataList', ['500', '1000', '2000', '2000']],
+    ['SecretList', ['500', '500', '500', '500']],
+  ])('pages of metadata grow, pages of whole objects do not: %s', async (kind, limits) => {
+    const page = (next = '') => listOf([], '9', { kind, next });
+    const { api, client } = await start({
+      list: [
+        (e) => e.json(200, page('a')),
+        (e) => e.json(200, page('b')),
+        (e) => e.json(200, page('c')),
+        (e) => e.json(200, page()),
+      ],
+    });
+    await collect(client.list(SECRETS, {}, { metadataOnly: true }));
+    expect(api.requests.map(({ query }) => query.get('limit'))).toEqual(limits);
+  });
+
   test('a page that is too large is asked for again in smaller ones', async () => {
     const { api, client } = await start({
       list: [

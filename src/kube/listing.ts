@@ -27,6 +27,9 @@ export interface Page<T> {
 
 // client-go: tools/pager.
 const PAGE_SIZE = 500;
+// For each page the server goes through all that is still to come, so that many small pages of a long list take time that
+// grows with its square. Metadata is small: pages of it may grow.
+const MAX_LIGHT_PAGE = 2000;
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 // How often a listing may begin anew because its position was forgotten (five minutes each) before it counts as failed.
 const MAX_RESTARTS = 3;
@@ -50,6 +53,7 @@ export async function* listPages<T>(
   options: ListOptions,
 ): AsyncGenerator<Page<T>, void> {
   let progress: Progress = { next: undefined, limit: options.limit ?? PAGE_SIZE, restarts: 0 };
+  let largest = options.limit ?? MAX_LIGHT_PAGE;
   for (;;) {
     const call = listCall(subject, options, progress);
     let list: RawList;
@@ -57,10 +61,13 @@ export async function* listPages<T>(
       list = await transport.json(call);
     } catch (error) {
       progress = anotherWay(progress, error);
+      largest = Math.min(largest, progress.limit);
       continue;
     }
-    yield readPage<T>(call, list, progress.next === undefined);
-    progress = { ...progress, next: list.metadata?.continue || undefined };
+    const page = readPage<T>(call, list, progress.next === undefined);
+    yield page;
+    const limit = page.full ? progress.limit : Math.min(progress.limit * 2, largest);
+    progress = { ...progress, limit, next: list.metadata?.continue || undefined };
     if (progress.next === undefined) return;
   }
 }

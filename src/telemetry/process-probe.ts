@@ -9,8 +9,8 @@ interface ProcessSample {
   readonly lagSeconds: number;
 }
 
-/** Ten wake-ups a second are not felt, and a stall that matters is longer than that. */
-const RESOLUTION_MS = 100;
+/** Each wake-up of an idle process costs a tenth of a millisecond; a stall that matters is longer than half a second. */
+const RESOLUTION_MS = 500;
 
 /** Each call looks at this process. */
 export function createProcessProbe(): () => ProcessSample {
