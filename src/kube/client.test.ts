@@ -184,16 +184,17 @@ describe('list', () => {
   });
 
   test.each([
-    ['PartialObjectMetadataList', ['500', '1000', '2000', '2000']],
+    ['PartialObjectMetadataList', ['500', '500', '1000', '2000']],
     ['SecretList', ['500', '500', '500', '500']],
-  ])('pages of metadata grow, pages of whole objects do not: %s', async (kind, limits) => {
-    const page = (next = '') => listOf([], '9', { kind, next });
+  ])('pages of metadata grow with the list, pages of whole objects do not: %s', async (kind, limits) => {
+    const page = (count: number, next = '') =>
+      listOf(Array(count).fill({ metadata: { name: 'a', resourceVersion: '1' } }), '9', { kind, next });
     const { api, client } = await start({
       list: [
-        (e) => e.json(200, page('a')),
-        (e) => e.json(200, page('b')),
-        (e) => e.json(200, page('c')),
-        (e) => e.json(200, page()),
+        (e) => e.json(200, page(20_000, 'a')),
+        (e) => e.json(200, page(20_000, 'b')),
+        (e) => e.json(200, page(60_000, 'c')),
+        (e) => e.json(200, page(1)),
       ],
     });
     await collect(client.list(SECRETS, {}, { metadataOnly: true }));

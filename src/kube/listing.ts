@@ -28,7 +28,8 @@ export interface Page<T> {
 // client-go: tools/pager.
 const PAGE_SIZE = 500;
 // For each page the server goes through all that is still to come, so that many small pages of a long list take time that
-// grows with its square. Metadata is small: pages of it may grow.
+// grows with its square. Pages of metadata therefore grow with the list: by one object for so many that were listed.
+const LISTED_PER_ITEM = 40;
 const MAX_LIGHT_PAGE = 2000;
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 // How often a listing may begin anew because its position was forgotten (five minutes each) before it counts as failed.
@@ -54,6 +55,7 @@ export async function* listPages<T>(
 ): AsyncGenerator<Page<T>, void> {
   let progress: Progress = { next: undefined, limit: options.limit ?? PAGE_SIZE, restarts: 0 };
   let largest = options.limit ?? MAX_LIGHT_PAGE;
+  let listed = 0;
   for (;;) {
     const call = listCall(subject, options, progress);
     let list: RawList;
@@ -66,7 +68,9 @@ export async function* listPages<T>(
     }
     const page = readPage<T>(call, list, progress.next === undefined);
     yield page;
-    const limit = page.full ? progress.limit : Math.min(progress.limit * 2, largest);
+    listed += page.items.length;
+    const grown = page.full ? 0 : Math.min(largest, Math.floor(listed / LISTED_PER_ITEM));
+    const limit = Math.max(progress.limit, grown);
     progress = { ...progress, limit, next: list.metadata?.continue || undefined };
     if (progress.next === undefined) return;
   }
