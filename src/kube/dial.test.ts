@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import type { Connection } from './connection.ts';
+import { dialler } from './dial.ts';
+
+const connectionWith = (tls: Connection['tls']): Connection => ({
+  server: new URL('https://127.0.0.1:1'),
+  tls,
+  namespace: undefined,
+  agent: undefined,
+  authorization: () => undefined,
+});
+
+test.each([
+  ['certificate', { cert: 'hello', key: 'hello' }],
+  ['key', { key: 'hello' }],
+])('a client %s that is none is told at once, and what was expected', (_what, tls) => {
+  expect(() => dialler(connectionWith(tls))).toThrow(
+    /client certificate or client key .* cannot be used; expected PEM/,
+  );
+});
