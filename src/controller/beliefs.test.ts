@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { running, setUp, source, web } from '../../test/support/engine-world.ts';
+import { RECORD } from '../api/annotations.ts';
+import { encodeRecord } from '../domain/ledger.ts';
+
+test('what changed while nobody was there is caught up from the checkpoint', () => {
+  const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
+  world.sources.put(source('B', 9), false);
+  world.engine.workloadSeen(web(3), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});
+
+test('a record that is newer than the checkpoint wins, one of another object says nothing', () => {
+  const record = { seq: 4, key: 'k', template: '', sources: { 'ConfigMap/app': 'B' } } as const;
+  const entry = { seq: 3, applied: { 'ConfigMap/app': 'A' } };
+  for (const [uid, waits] of [
+    ['w', []],
+    ['copied', ['ConfigMap/app']],
+  ] as const) {
+    const world = setUp({ entry });
+    world.sources.put(source('B', 9), false);
+    world.engine.workloadSeen(web(3, { annotations: { [RECORD]: encodeRecord({ ...record, uid }) } }), 'list');
+    world.engine.begin();
+    expect(world.waits()).toEqual(waits);
+  }
+});
+
+test('without a checkpoint even a record is not believed: better nothing than a mass restart', () => {
+  const record = encodeRecord({ uid: 'w', seq: 4, key: 'k', template: '', sources: { 'ConfigMap/app': 'A' } });
+  const world = setUp();
+  world.sources.put(source('B', 9), false);
+  world.engine.workloadSeen(web(3, { annotations: { [RECORD]: record } }), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual([]);
+});
+
+test('a mark that equals the current data settles, whoever wrote it', () => {
+  const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
+  world.sources.put(source('B', 9), false);
+  world.engine.workloadSeen(web(3, { mark: 'B' }), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual([]);
+});
+
+test.each([
+  ['was overtaken by a change while nobody was there rolls', '2026-01-01T10:00:06Z', true],
+  ['is younger than the change does not roll', '2026-01-01T10:00:04Z', false],
+  ['was changed for when somebody was there does not roll', '2026-01-01T09:00:00Z', false],
+  ['uses a source that never changed does not roll', undefined, false],
+] as const)('a workload unknown to the ledger that %s', (_what, editedAt, rolls) => {
+  const world = setUp({ aliveAt: Date.parse('2026-01-01T10:00:05Z') });
+  world.sources.put({ ...source('B', 9), editedAt }, false);
+  world.engine.workloadSeen(web(3), 'list');
+  world.engine.begin();
+  expect(world.waits().length > 0).toBe(rolls);
+});
+
+test.each([
+  ['before the rollout that its record tells of is in its pods', 9, []],
+  ['after it is caught up', 11, ['ConfigMap/app']],
+] as const)('what changed %s', (_what, version, waits) => {
+  const sources = { 'ConfigMap/app': 'A' } as const;
+  const record = encodeRecord({ uid: 'w', seq: 4, key: 'k', template: '', sources, seen: 10 });
+  const world = setUp({ entry: { seq: 3, applied: { 'ConfigMap/app': 'A' } } });
+  world.sources.put(source('B', version), false);
+  world.engine.workloadSeen(web(30, { annotations: { [RECORD]: record } }), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual(waits);
+});
+
+const recorded = (data: string) =>
+  encodeRecord({ uid: 'w', seq: 1, key: 'k', template: '', sources: { 'ConfigMap/app': data }, at: 1 });
+
+test.each([
+  ['a template by another hand', { image: 'v2' }],
+  ['our own write, whose answer was lost', { annotations: { [RECORD]: recorded('A') }, mark: 'A' }],
+] as const)('%s that a listing shows proves nothing about a change in the gap', (_what, look) => {
+  const world = running();
+  world.put(source('B', 10));
+  world.engine.workloadSeen(web(12, look), 'list');
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});
+
+test('a record that was found leaves the question when it was written', () => {
+  const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
+  world.sources.put(source('B', 9), false);
+  world.engine.workloadSeen(web(30, { annotations: { [RECORD]: recorded('A') } }), 'list');
+  world.engine.begin();
+  expect(world.state().unplaced).toMatchObject({ record: { seq: 1 }, job: undefined, before: 30 });
+  world.engine.workloadSeen(web(31, { annotations: { [RECORD]: recorded('A') }, image: 'v2' }), 'watch');
+  expect(world.state().unplaced).toBeUndefined();
+});
+
+test.each([
+  ['before the gap ended', 0, ['ConfigMap/app']],
+  ['when the listing before had shown it without', 10, []],
+] as const)('a workload found to use a source that changed in between: %s', (_what, told, waits) => {
+  const world = setUp();
+  world.sources.put(source('A', 5), false);
+  world.engine.workloadSeen(web(3, { annotations: { 'reloader.stakater.com/auto': 'false' } }), 'list');
+  world.engine.begin();
+  world.put(source('B', 10));
+  world.engine.workloadSeen(web(11), 'list', told);
+  expect(world.waits()).toEqual(waits);
+});

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
+import { listOf, scriptedApi } from '../../test/support/scripted-api.ts';
+import { object, quiet, startReflector as start } from '../../test/support/scripted-reflector.ts';
+import { virtualClock } from '../../test/support/virtual-clock.ts';
+import { CONFIG_MAPS } from '../api/resources.ts';
+import { KubeClient } from './client.ts';
+import { Reflector } from './reflect.ts';
+
+describe('less than everything', () => {
+  test('a kind that must not be watched says so once, and refresh keeps it up to date', async () => {
+    const { api, told, untilTold, reflector } = await start({
+      list: [
+        (e) => e.json(200, listOf([object('a', 1)], '5')),
+        (e) => e.json(200, listOf([object('a', 6)], '7')),
+        (e) => e.json(200, listOf([], '9')),
+      ],
+      watch: [(e) => e.status(403, 'Forbidden')],
+    });
+    await untilTold('unwatchable');
+    await eventually(() => reflector.watchable).toBe(false);
+    await reflector.refresh();
+    expect(told.slice(3)).toEqual(['change shop/a v1→v6 listed', 'synced 7']);
+    await reflector.refresh();
+    expect(told.slice(5)).toEqual(['remove shop/a v6', 'synced 9']);
+    expect(api.requests.map((r) => r.verb)).toEqual(['list', 'watch', 'list', 'list']);
+  });
+
+  test('the right to watch may be granted later', async () => {
+    const clock = virtualClock();
+    const { untilTold, reflector } = await start(
+      {
+        list: [(e) => e.json(200, listOf([], '5'))],
+        watch: [(e) => e.status(403, 'Forbidden'), (e) => e.event('ADDED', object('a', 6))],
+      },
+      { clock },
+    );
+    await untilTold('unwatchable');
+    await eventually(() => clock.timers).toBe(1);
+    clock.advance(300_000);
+    await untilTold('add shop/a →v6');
+    expect(reflector.watchable).toBe(true);
+  });
+
+  test('calls of refresh share the listing that starts next', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { api, reflector } = await start({
+      list: [
+        (e) => gate.promise.then(() => e.json(200, listOf([], '5'))),
+        (e) => e.json(200, listOf([], '6')),
+        (e) => e.json(200, listOf([], '7')),
+      ],
+      watch: [(e) => e.status(403, 'Forbidden')],
+    });
+    await eventually(() => api.requests.length).toBe(1);
+    const waiting = Promise.all([reflector.refresh(), reflector.refresh(), reflector.refresh()]);
+    gate.resolve();
+    await waiting;
+    expect(api.requests.filter((r) => r.verb === 'list')).toHaveLength(2);
+  });
+
+  test('refresh also breaks off a watch that works, which then goes on', async () => {
+    const { api, untilTold, reflector } = await start({
+      list: [(e) => e.json(200, listOf([], '5')), (e) => e.json(200, listOf([object('a', 6)], '7'))],
+      watch: [quiet, (e) => e.event('ADDED', object('b', 8))],
+    });
+    await eventually(() => api.requests.length).toBe(2);
+    await reflector.refresh();
+    await untilTold('add shop/b →v8');
+  });
+
+  test('refresh rejects if its listing fails, and nobody need listen', async () => {
+    const { reflector, untilTold } = await start({
+      list: [
+        (e) => e.json(200, listOf([], '5')),
+        (e) => e.status(500, 'InternalError'),
+        (e) => e.json(200, listOf([], '6')),
+        (e) => e.status(500, 'InternalError'),
+        (e) => e.json(200, listOf([], '7')),
+      ],
+      watch: [(e) => e.status(403, 'Forbidden')],
+    });
+    await untilTold('unwatchable');
+    await expect(reflector.refresh()).rejects.toMatchObject({ status: 500 });
+    await reflector.refresh();
+    void reflector.refresh();
+    await eventually(() =>
+      reflector.refresh().then(
+        () => true,
+        () => false,
+      ),
+    ).toBe(true);
+    await untilTold('synced 7');
+  });
+
+  test('a kind that is missing or forbidden is said once per reason, and found when it appears', async () => {
+    const { told, untilTold } = await start({
+      list: [
+        (e) => e.status(404, 'NotFound'),
+        (e) => e.status(404, 'NotFound'),
+        (e) => e.status(403, 'Forbidden', 'no right'),
+        (e) => e.status(404, 'NotFound'),
+        (e) => e.json(200, listOf([object('a', 1)], '5')),
+      ],
+      watch: [quiet],
+    });
+    await untilTold('synced 5');
+    expect(told).toEqual([
+      'unavailable list /api/v1/namespaces/shop/configmaps: 404 NotFound',
+      'unavailable list /api/v1/namespaces/shop/configmaps: 403 Forbidden: no right',
+      'add shop/a →v1 listed',
+      'synced 5',
+    ]);
+  });
+});
+
+describe('patience', () => {
+  test('Retry-After is kept, also when somebody asks for a listing', async () => {
+    const clock = virtualClock();
+    const { api, reflector } = await start(
+      { list: [(e) => e.json(429, {}, { 'retry-after': '7' }), (e) => e.json(200, listOf([], '5'))], watch: [quiet] },
+      { clock },
+    );
+    await eventually(() => clock.timers).toBe(1);
+    const refreshed = reflector.refresh();
+    clock.advance(6999);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(api.requests).toHaveLength(1);
+    clock.advance(1);
+    await refreshed;
+    expect(api.requests.filter((r) => r.verb === 'list')).toHaveLength(2);
+  });
+
+  test('failures are told with the wait, which grows', async () => {
+    const clock = virtualClock();
+    const waits: [string, number][] = [];
+    await start(
+      { list: [(e) => e.status(500, 'InternalError')] },
+      { clock, random: () => 1, retrying: (error, ms) => waits.push([error.reason, ms]) },
+    );
+    for (const [n, ms] of [500, 1000, 2000].entries()) {
+      await eventually(() => waits.length).toBe(n + 1);
+      await eventually(() => clock.timers).toBe(1);
+      clock.advance(ms);
+    }
+    expect(waits.slice(0, 3)).toEqual([
+      ['InternalError', 500],
+      ['InternalError', 1000],
+      ['InternalError', 2000],
+    ]);
+  });
+
+  test.each(['list', 'watch', 'wait'] as const)('it can be called off while it is about to %s', async (where) => {
+    const { api, stop, running, reflector } = await start({
+      list: [where === 'list' ? quiet : (e) => e.json(200, listOf([], '5'))],
+      watch: [where === 'wait' ? (e) => e.status(403, 'Forbidden') : quiet],
+    });
+    await eventually(() => api.requests.length).toBe(where === 'list' ? 1 : 2);
+    stop.abort();
+    await running;
+    await expect(reflector.refresh()).rejects.toThrow();
+  });
+
+  test('a digest that throws is a bug, and not tried again', async () => {
+    const api = await scriptedApi({ list: [(e) => e.json(200, listOf([object('a', 1)], '5'))] });
+    const client = new KubeClient(api.connection);
+    const bug = new TypeError('bug');
+    const reflector = new Reflector(
+      client,
+      CONFIG_MAPS,
+      {},
+      {
+        digest: () => {
+          throw bug;
+        },
+      },
+    );
+    await expect(reflector.run(new AbortController().signal, quiet)).rejects.toBe(bug);
+    client.close();
+    await api[Symbol.asyncDispose]();
+  });
+});

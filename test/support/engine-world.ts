@@ -1,0 +1,131 @@
+import { DEFAULT_KEYS } from '../../src/api/annotations.ts';
+import { kindNamed, type WorkloadKind } from '../../src/api/kinds.ts';
+import type { SourceRef } from '../../src/api/sources.ts';
+import { Engine } from '../../src/controller/engine.ts';
+import type { CheckpointEntry, EngineDeps } from '../../src/controller/engine-deps.ts';
+import { Graph } from '../../src/controller/graph.ts';
+import { SourceBook } from '../../src/controller/source-book.ts';
+import { parseWorkload } from '../../src/domain/parse-workload.ts';
+import type { Source } from '../../src/domain/source.ts';
+import type { Workload, WorkloadKey } from '../../src/domain/workload.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+export const DEPLOYMENT = kindNamed('Deployment') as WorkloadKind;
+export const WEB: WorkloadKey = 'Deployment/shop/web';
+export const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
+
+export const markOf = (data: string): string => data.toLowerCase().padEnd(40, '0');
+
+export const source = (data: string, version: number, ref = APP): Source => ({
+  ref,
+  resourceVersion: String(version),
+  fingerprint: { exact: data, mark: markOf(data) },
+  ignored: false,
+  matchable: false,
+});
+
+export interface Look {
+  readonly uid?: string;
+  readonly annotations?: Record<string, string>;
+  readonly image?: string;
+  readonly mark?: string;
+}
+
+export function web(version: number, { uid = 'w', annotations = {}, image = 'v1', mark }: Look = {}): Workload {
+  const env = mark ? [{ name: 'STAKATER_APP_CONFIGMAP', value: markOf(mark) }] : [];
+  const object = {
+    metadata: {
+      name: 'web',
+      namespace: 'shop',
+      uid,
+      resourceVersion: String(version),
+      creationTimestamp: '2026-01-01T10:00:05Z',
+      annotations: { 'reloader.stakater.com/auto': 'true', ...annotations },
+    },
+    spec: {
+      template: { spec: { containers: [{ name: 'app', image, env, envFrom: [{ configMapRef: { name: 'app' } }] }] } },
+    },
+  };
+  return parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest: (text) => text });
+}
+
+export interface Options {
+  readonly entry?: CheckpointEntry;
+  readonly aliveAt?: number;
+  readonly create?: boolean;
+  readonly remove?: boolean;
+}
+
+export function setUp(options: Partial<EngineDeps> & Options = {}) {
+  const clock = virtualClock();
+  const scheduled = new Map<WorkloadKey, number>();
+  const wanted: SourceRef[] = [];
+  const told: string[] = [];
+  const sources = new SourceBook();
+  const engine = new Engine({
+    policy: { compat: false, autoReloadAll: false, ignoredKinds: new Set(), keys: DEFAULT_KEYS },
+    lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },
+    timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 },
+    strategy: 'env-vars',
+    keyId: 'k',
+    clock,
+    sources,
+    graph: new Graph(),
+    queue: {
+      add: (key) => void scheduled.set(key, clock.now()),
+      schedule: (key, at) => void scheduled.set(key, at),
+      remove: (key) => void scheduled.delete(key),
+    },
+    checkpoint: {
+      believable: options.entry !== undefined || options.aliveAt !== undefined,
+      aliveAt: options.aliveAt ?? 0,
+      entry: () => options.entry,
+      touch: () => {},
+    },
+    sharedVersions: () => true,
+    inScope: () => true,
+    want: (ref) => void wanted.push(ref),
+    report: {
+      sourceChanged: () => {},
+      settledByOther: () => void told.push('settled by other'),
+      reverted: (_state, _ref, again) => void told.push(again ? 'reverted' : 'undelivered'),
+      problems: () => {},
+      queued: () => {},
+    },
+    ...options,
+  });
+  const state = () => {
+    const found = engine.states.get(WEB);
+    if (!found) throw new Error('the workload is not known');
+    return found;
+  };
+  return {
+    clock,
+    engine,
+    sources,
+    scheduled,
+    wanted,
+    told,
+    state,
+    waits: () => [...state().waiting.keys()],
+    put: (next: Source, born = false) =>
+      engine.sourceTurned(next.ref, sources.put(next, born), Number(next.resourceVersion)),
+    remove: (ref: SourceRef, version: number) => engine.sourceTurned(ref, sources.remove(ref, version), version),
+    /** As if reconcile had written: the marks are on the template, the ledger knows. */
+    wrote(data: string, version: number, look: Look = {}) {
+      state().applied.set('ConfigMap/app', data);
+      state().waiting.clear();
+      state().wrote.set('ConfigMap/app', markOf(data));
+      engine.workloadSeen(web(version, { ...look, mark: data }), 'write');
+    },
+  };
+}
+
+/** A workload and its source, listed, nothing changed. */
+export function running(options: Parameters<typeof setUp>[0] = {}) {
+  const world = setUp(options);
+  world.sources.put(source('A', 5), false);
+  world.engine.workloadSeen(web(3), 'list');
+  world.engine.begin();
+  return world;
+}
