@@ -151,3 +151,22 @@ test('a first start rolls nothing for a source that could be read only later', (
   world.engine.sourceTurned(APP, world.sources.fill(source('A', 5)), 5);
   expect(world.waits()).toEqual([]);
 });
+
+test('who is out of scope is not told what is wrong with it', () => {
+  const told: string[] = [];
+  let isSelected = false;
+  const world = running({
+    inScope: () => isSelected,
+    report: {
+      sourceChanged: () => {},
+      settledByOther: () => {},
+      reverted: () => {},
+      problems: ({ workload }) => void told.push(workload.ref.name),
+      queued: () => {},
+    },
+  });
+  expect(told).toEqual([]);
+  isSelected = true;
+  world.engine.namespaceTurned('shop', 10);
+  expect(told).toEqual(['web']);
+});

@@ -211,7 +211,7 @@ export class Engine {
     }
     if (news) state.seq = news.seq;
     for (const id of state.applied.keys()) if (!concerned.has(id)) this.#forget(state, id);
-    this.#deps.report.problems(state);
+    if (this.#deps.inScope(state.workload.ref.namespace)) this.#deps.report.problems(state);
   }
 
   /** The leader before us settled things that stand on no object; its number is then higher than ours. */

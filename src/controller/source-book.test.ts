@@ -53,6 +53,30 @@ test('reading what was listed is no change; a newer version is one', () => {
   expect([late.atListing(REF), late.at(REF, 11), late.at(REF, 12)]).toEqual([UNKNOWN, UNKNOWN, 'B']);
 });
 
+test('an answer that took longer than the watch is history', () => {
+  const book = new SourceBook();
+  book.put(source(undefined, 10), false);
+  book.put(source('B', 12), false);
+  expect(book.fill(source('A', 10))).toMatchObject({ before: 'B', after: 'B' });
+  expect([book.current(REF), book.at(REF, 11), book.at(REF, 12)]).toEqual(['B', UNKNOWN, 'B']);
+  book.remove(REF, 14);
+  expect(book.fill(source('B', 12))).toMatchObject({ before: ABSENT, after: ABSENT });
+  expect(book.get(REF)).toBeUndefined();
+});
+
+test('a watch that lags behind what was read does not take it back', () => {
+  const book = new SourceBook();
+  book.put(source(undefined, 10), false);
+  book.fill(source('C', 20));
+  expect(book.put(source('B', 15), false)).toMatchObject({ before: 'C', after: 'C' });
+  expect(book.remove(REF, 17)).toMatchObject({ before: 'C', after: 'C' });
+  expect(book.put(source('C', 20), true)).toMatchObject({ before: 'C', after: 'C' });
+  expect(book.put(source('D', 21), false)).toMatchObject({ before: 'C', after: 'D' });
+  // Its absence in a newer listing counts, whatever was read before.
+  book.fill(source('E', 30));
+  expect(book.remove(REF, undefined)).toMatchObject({ before: 'E', after: ABSENT });
+});
+
 test('any history of versions is told as it was, as far back as it is kept', () => {
   const change = fc.constantFrom('A', 'B', 'C', ABSENT);
   fc.assert(

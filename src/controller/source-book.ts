@@ -43,6 +43,8 @@ const NO_FLAGS = { ignored: false, matchable: false };
 export class SourceBook {
   readonly #pages = new Map<string, Map<string, Page>>();
   readonly #graves: SourceRef[] = [];
+  /** Pages that were read at a version of which the watch has yet to tell. */
+  readonly #ahead = new Map<Page, number>();
 
   get(ref: SourceRef): Source | undefined {
     return this.#page(ref)?.source;
@@ -104,6 +106,7 @@ export class SourceBook {
   put(source: Source, born: boolean): Turn {
     const before = this.current(source.ref);
     const page = this.#page(source.ref) ?? this.#newPage(source.ref);
+    if (this.#isOutrun(page, Number(source.resourceVersion))) return unturned(before);
     const flagsMoved = page.flags.ignored !== source.ignored || page.flags.matchable !== source.matchable;
     const after = source.fingerprint?.exact ?? UNKNOWN;
     if (before !== after || after === UNKNOWN) {
@@ -117,13 +120,23 @@ export class SourceBook {
     return { before, after, flagsMoved };
   }
 
-  /** The bytes of a listed version were read afterwards. A newer version than the listed one is a change like any other. */
+  /**
+   * The bytes of a listed version were read afterwards. A newer version than the listed one is a change like any other;
+   * an answer that took longer than the watch is history.
+   */
   fill(source: Source): Turn {
     const page = this.#page(source.ref);
-    const known = page?.source;
-    if (!page || known?.resourceVersion !== source.resourceVersion) return this.put(source, false);
-    page.source = source;
-    return { before: UNKNOWN, after: this.current(source.ref), flagsMoved: false, isRead: true };
+    const before = this.current(source.ref);
+    const version = Number(source.resourceVersion);
+    if (page?.source?.resourceVersion === source.resourceVersion) {
+      page.source = source;
+      return { before, after: this.current(source.ref), flagsMoved: false, isRead: true };
+    }
+    if (page && version < newestOf(page)) return unturned(before);
+    const turn = this.put(source, page !== undefined);
+    const read = this.#page(source.ref);
+    if (read) this.#ahead.set(read, version);
+    return turn;
   }
 
   /** `version` of the deletion, undefined when only its absence was noticed. */
@@ -131,12 +144,20 @@ export class SourceBook {
     const page = this.#page(ref);
     const before = this.current(ref);
     if (page?.source) {
+      if (this.#isOutrun(page, version)) return unturned(before);
       close(page, before);
       page.since = version ?? Number(page.source.resourceVersion) + 1;
       page.source = undefined;
       this.#bury(ref);
     }
     return { before, after: ABSENT, flagsMoved: false };
+  }
+
+  /** The watch tells of something older than what was read meanwhile. */
+  #isOutrun(page: Page, version: number | undefined): boolean {
+    if (version !== undefined && version < (this.#ahead.get(page) ?? 0)) return true;
+    this.#ahead.delete(page);
+    return false;
   }
 
   #page(ref: SourceRef): Page | undefined {
@@ -159,6 +180,10 @@ export class SourceBook {
     if (oldest && !this.get(oldest)) this.#pages.get(`${oldest.kind}/${oldest.namespace}`)?.delete(oldest.name);
   }
 }
+
+const unturned = (now: Applied): Turn => ({ before: now, after: now, flagsMoved: false });
+
+const newestOf = ({ source, since }: Page): number => Math.max(since, Number(source?.resourceVersion ?? 0));
 
 /** What has been true until now becomes history. */
 function close(page: Page, applied: Applied): void {

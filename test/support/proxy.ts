@@ -18,6 +18,8 @@ type Fault =
   | { readonly type: 'cut'; readonly afterBytes?: number }
   /** The true answer, later. */
   | { readonly type: 'delay'; readonly ms: number }
+  /** The true answer of now, handed over when `until` says so. */
+  | { readonly type: 'hold'; readonly answered: () => void; readonly until: Promise<void> }
   /** Half of a JSON document, and then the end as if all were well. */
   | { readonly type: 'bad-json' }
   /** A watch that begins and at once says that its resourceVersion is too old. */
@@ -121,8 +123,12 @@ function strike(rules: readonly Armed[], verb: Verb, url: string, random: () => 
   return undefined;
 }
 
-/** What to do with the true answer: let it end after so many bytes, abruptly or as if it were complete. */
-type Treatment = { readonly endAfterBytes?: number; readonly abrupt?: boolean };
+/** What to do with the true answer: let it end after so many bytes, abruptly or as if it were complete; or keep it back. */
+type Treatment = {
+  readonly endAfterBytes?: number;
+  readonly abrupt?: boolean;
+  readonly hold?: { readonly answered: () => void; readonly until: Promise<void> };
+};
 
 async function spoil(
   fault: Fault | undefined,
@@ -140,6 +146,8 @@ async function spoil(
     case 'delay':
       await delay(fault.ms);
       return forward({});
+    case 'hold':
+      return forward({ hold: fault });
     case 'bad-json':
       outgoing.writeHead(200, { 'content-type': 'application/json' });
       outgoing.end('{"type":"ADDED","object":{"kind":"Conf\n');
@@ -162,23 +170,29 @@ interface Exchange {
 
 function pass({ incoming, outgoing, server, agent }: Exchange, treat: Treatment): void {
   const { host: _host, ...headers } = incoming.headers;
-  const sent = request(new URL(incoming.url ?? '/', server), { method: incoming.method, headers, agent }, (answer) => {
-    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-    outgoing.flushHeaders();
-    let left = treat.endAfterBytes ?? Number.POSITIVE_INFINITY;
-    answer.on('data', (chunk: Buffer) => {
-      const piece = chunk.subarray(0, left);
-      left -= piece.length;
-      if (!outgoing.write(piece)) {
-        answer.pause();
-        outgoing.once('drain', () => answer.resume());
-      }
-      if (left === 0) outgoing.destroy();
-    });
-    // A cut that is longer than the answer still is a cut.
-    answer.on('end', () => (treat.abrupt ? outgoing.destroy() : outgoing.end()));
-    answer.on('error', () => outgoing.destroy());
-  });
+  const sent = request(
+    new URL(incoming.url ?? '/', server),
+    { method: incoming.method, headers, agent },
+    async (answer) => {
+      treat.hold?.answered();
+      await treat.hold?.until;
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      outgoing.flushHeaders();
+      let left = treat.endAfterBytes ?? Number.POSITIVE_INFINITY;
+      answer.on('data', (chunk: Buffer) => {
+        const piece = chunk.subarray(0, left);
+        left -= piece.length;
+        if (!outgoing.write(piece)) {
+          answer.pause();
+          outgoing.once('drain', () => answer.resume());
+        }
+        if (left === 0) outgoing.destroy();
+      });
+      // A cut that is longer than the answer still is a cut.
+      answer.on('end', () => (treat.abrupt ? outgoing.destroy() : outgoing.end()));
+      answer.on('error', () => outgoing.destroy());
+    },
+  );
   sent.on('error', () => outgoing.destroy());
   outgoing.on('close', () => sent.destroy());
   incoming.pipe(sent);

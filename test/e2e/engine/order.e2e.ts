@@ -4,7 +4,10 @@ import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { namespace } from '../../support/sandbox.ts';
 import { rounds } from '../../support/soak.ts';
-import { movesIn, untilMarked } from '../reloader/moves.ts';
+import { until } from '../../support/wait.ts';
+import { sha1 } from '../../support/workloads.ts';
+import { marksOf, movesIn, untilMarked } from '../reloader/moves.ts';
+import { scene } from '../reloader/scene.ts';
 
 const TIMES = rounds(40, 200);
 const DEPLOYMENT = 'Deployment';
@@ -49,3 +52,28 @@ test.each(['none', 'sources', 'workloads'] as const)(
     });
   },
 );
+
+test('an answer that took longer than the watch does not bring old data back', async () => {
+  const proxy = await faultProxy();
+  await using here = await scene();
+  await here.createSource('ConfigMap', 'app', { value: '1' });
+  const attune = await here.start(['--quiet-period=2s'], {
+    access: { ...here.stage.access, server: proxy.access.server },
+  });
+  const [answered, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const fault = { type: 'hold', answered: answered.resolve, until: release.promise } as const;
+  proxy.setRules([{ fault, verbs: ['get'], path: /configmaps\/app/ }]);
+  // Nobody used it so far: it is read now.
+  await here.createUser('web', 'app');
+  await answered.promise;
+  await here.setData('ConfigMap', 'app', { value: '2' });
+  const labels = { resource_type: 'configmaps', event_type: 'update' };
+  await until(async () => (await attune.metric('reloader_events_received_total', labels)) === 1, {
+    what: 'the change being seen',
+  });
+  release.resolve();
+  await untilMarked(here.audit, DEPLOYMENT, 'web', { value: '2' });
+  await here.fence.pass(1);
+  expect(Object.values(marksOf(DEPLOYMENT, here.audit.latest(DEPLOYMENT, 'web')))).toEqual([sha1({ value: '2' })]);
+  expect(here.audit.templates(DEPLOYMENT, 'web')).toHaveLength(2);
+});
