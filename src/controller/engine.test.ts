@@ -152,6 +152,16 @@ test('a first start rolls nothing for a source that could be read only later', (
   expect(world.waits()).toEqual([]);
 });
 
+test('the answer to a write that comes after the deletion brings nobody back', () => {
+  const world = running();
+  world.engine.workloadGone(WEB);
+  world.engine.workloadSeen(web(10, { mark: 'B' }), 'write');
+  expect(world.engine.states.size).toBe(0);
+  world.engine.workloadSeen(web(12, { uid: 'x' }), 'watch');
+  world.engine.workloadSeen(web(10, { mark: 'B' }), 'write');
+  expect(world.state().workload.uid).toBe('x');
+});
+
 test('who is out of scope is not told what is wrong with it', () => {
   const told: string[] = [];
   let isSelected = false;

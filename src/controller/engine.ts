@@ -75,6 +75,8 @@ export class Engine {
       this.#renew(known, workload, origin, told);
       return;
     }
+    // The answer to a write comes after the news that the object is gone: it brings nobody back.
+    if (origin === 'write') return;
     if (known) this.workloadGone(key);
     const version = Number(workload.resourceVersion);
     const state = newState(workload, origin === 'list' ? undefined : version);

@@ -68,8 +68,9 @@ export function createHands(
       state.waiters.push(callOff, resolve);
     });
     const kind = kindNamed(ref.kind);
-    if (kind && state.workload.resourceVersion === resourceVersion)
-      engine.workloadSeen(door.workload(kind, await client.get<KubeObject>(kind, ref)).workload, 'list');
+    if (!kind || state.workload.resourceVersion !== resourceVersion) return;
+    const object = await client.get<KubeObject>(kind, ref);
+    if (engine.states.get(workloadKey(ref)) === state) engine.workloadSeen(parse(kind, object), 'list');
   };
   const reconcileDeps: ReconcileDeps = {
     engine,

@@ -74,7 +74,11 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
     return true;
   } catch (error) {
     if (!KubeError.is(error)) throw error;
-    if (error.status === 404) return true;
+    if (error.status === 404) {
+      // Usually it is gone, and the watch will say so. But a server that has just started may not know the kind yet.
+      deps.queue.retry(key);
+      return true;
+    }
     pass.conflicts += 1;
     if (!isOutdated(error, state, decidedOn) || pass.conflicts > MAX_CONFLICTS) {
       fail(deps, { key, state, changes, error });

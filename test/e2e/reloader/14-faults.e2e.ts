@@ -42,6 +42,17 @@ describe.each(MODES)('14. %s', (mode) => {
     expect(await attune.metric('reloader_reload_executed_total', { success: 'false' })).toBe(0);
   });
 
+  test('404 for what is still there: tried again, one rollout', async () => {
+    await using here = await prepared();
+    await here.start([mode], through(here));
+    const path = /\/deployments\/web/;
+    proxy.setRules([{ fault: { type: 'status', code: 404 }, verbs: ['patch'], path, times: 2 }]);
+    await here.setData('ConfigMap', 'app', V2);
+    await untilMarked(here.audit, 'Deployment', 'web', V2);
+    await here.fence.pass();
+    expect(rollouts(here)).toBe(1);
+  });
+
   test('500 on one workload delays no other, is told, and ends when the server mends', async () => {
     await using here = await prepared();
     const attune = await here.start([mode], through(here));
