@@ -65,7 +65,7 @@ describe('where the connection comes from', () => {
     await file('namespace', 'shop\n');
     const connection = await connect({ env: { ...pod, KUBERNETES_SERVICE_HOST: 'fd00::1' }, serviceAccountDir: dir });
     expect(connection.server.href).toBe('https://[fd00::1]/');
-    expect(connection.tls).toEqual({ ca: Buffer.from('CA') });
+    expect(connection.tls()).toEqual({ ca: Buffer.from('CA') });
     expect(connection.namespace).toBe('shop');
     expect(await connection.authorization()).toBe('Bearer pod-token');
   });
@@ -96,7 +96,7 @@ describe('kubeconfig', () => {
     const path = await file('config', kubeconfig('https://api.example:6443/prefix', user, cluster));
     const connection = await connect({ kubeconfig: path, env: {} });
     expect(connection.server.href).toBe('https://api.example:6443/prefix');
-    expect(connection.tls).toEqual({
+    expect(connection.tls()).toEqual({
       ca: Buffer.from('CA'),
       cert: Buffer.from('CERT'),
       key: Buffer.from('KEY'),
@@ -114,14 +114,14 @@ describe('kubeconfig', () => {
       kubeconfig('https://a', '{tokenFile: token}', ', certificate-authority: ./ca.pem'),
     );
     const connection = await connect({ kubeconfig: path, env: {} });
-    expect(connection.tls.ca).toEqual(Buffer.from('CA'));
+    expect(connection.tls().ca).toEqual(Buffer.from('CA'));
     expect(await connection.authorization()).toBe('Bearer from-file');
   });
 
   test('another context, without a user; no verification only where it says so', async () => {
     const path = await file('config', kubeconfig('https://a', '{}', ', insecure-skip-tls-verify: true'));
     const connection = await connect({ kubeconfig: path, context: 'second', env: {} });
-    expect(connection.tls).toEqual({ rejectUnauthorized: false });
+    expect(connection.tls()).toEqual({ rejectUnauthorized: false });
     expect(await connection.authorization()).toBeUndefined();
     expect(connection.namespace).toBeUndefined();
   });
@@ -178,7 +178,7 @@ describe('kubeconfig', () => {
     const path = await file('config', kubeconfig('https://a', exec, `, certificate-authority-data: ${base64('CA')}`));
     const connection = await connect({ kubeconfig: path, env: {} });
     expect(connection.server.host).toBe('a');
-    expect(Buffer.from(connection.tls.ca as Buffer).toString()).toBe('CA');
+    expect(Buffer.from(connection.tls().ca as Buffer).toString()).toBe('CA');
     expect(connection.namespace).toBe('shop');
     expect(await connection.authorization()).toBe('Bearer from-plugin');
     expect(await connection.authorization()).toBe('Bearer from-plugin');

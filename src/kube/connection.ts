@@ -6,13 +6,16 @@ import type { ConnectionOptions } from 'node:tls';
 import { fileToken } from './file-token.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 
+export type TlsOptions = Pick<
+  ConnectionOptions,
+  'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
+>;
+
 /** Where the API server is and how we show who we are. Holds no socket. */
 export interface Connection {
   readonly server: URL;
-  readonly tls: Pick<
-    ConnectionOptions,
-    'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
-  >;
+  /** Asked for each socket, because certificates rotate; the same object for as long as nothing did. */
+  tls(): TlsOptions;
   /** The namespace to use where none is named. */
   readonly namespace?: string | undefined;
   /** Only where sockets must go through a proxy. */
@@ -65,9 +68,10 @@ async function inCluster({ env, serviceAccountDir = SERVICE_ACCOUNT_DIR }: Conne
     readFile(join(serviceAccountDir, 'ca.crt')),
     readFile(join(serviceAccountDir, 'namespace'), 'utf8').catch(() => undefined),
   ]);
+  const tls = { ca };
   return {
     server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
-    tls: { ca },
+    tls: () => tls,
     namespace: namespace?.trim(),
     authorization: fileToken(join(serviceAccountDir, 'token')),
   };

@@ -1,14 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Connection } from './connection.ts';
+import type { TlsOptions } from './connection.ts';
 import { dialler } from './dial.ts';
 
-const connectionWith = (tls: Connection['tls']): Connection => ({
-  server: new URL('https://127.0.0.1:1'),
-  tls,
-  namespace: undefined,
-  agent: undefined,
-  authorization: () => undefined,
-});
+const connectionWith = (tls: TlsOptions) => ({ server: new URL('https://127.0.0.1:1'), tls: () => tls });
 
 test.each([
   ['certificate', { cert: 'hello', key: 'hello' }],

@@ -1,27 +1,47 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
-import type { Connection } from './connection.ts';
+import type { Connection, TlsOptions } from './connection.ts';
 
 /** Opens connections to the server itself. Throws where a certificate or key cannot be read. */
-export function dialler({ server, tls }: Connection): () => Socket {
+export function dialler({ server, tls }: Pick<Connection, 'server' | 'tls'>): () => Socket {
   const host = server.hostname.replace(/^\[|\]$/g, '');
   if (server.protocol !== 'https:') return () => connect({ host, port: Number(server.port || 80) });
-  const secureContext = secureContextOf(tls);
   // An address is no name that a server could have a certificate for.
   const name = isIP(host) === 0 && { servername: host };
-  const target = { host, port: Number(server.port || 443), ...name, ...tls, secureContext };
-  let session: Buffer | undefined;
+  const target = { host, port: Number(server.port || 443), ...name };
+  let proof = provenBy(tls());
   return () => {
-    const socket = connectTls({ ...target, ...(session && { session }) });
+    proof = renewed(proof, tls());
+    const mine = proof;
+    const { session, secureContext } = mine;
+    const socket = connectTls({ ...target, ...mine.tls, secureContext, ...(session && { session }) });
     // The next one need not prove everything again.
     socket.on('session', (ticket: Buffer) => {
-      session = ticket;
+      mine.session = ticket;
     });
     return socket;
   };
 }
 
-function secureContextOf(tls: Connection['tls']): SecureContext {
+interface Proof {
+  readonly tls: TlsOptions;
+  readonly secureContext: SecureContext;
+  session?: Buffer;
+}
+
+const provenBy = (tls: TlsOptions): Proof => ({ tls, secureContext: secureContextOf(tls) });
+
+/** A certificate may be there a moment before its key: until both fit, the old ones have to do. */
+function renewed(proof: Proof, tls: TlsOptions): Proof {
+  if (tls === proof.tls) return proof;
+  try {
+    return provenBy(tls);
+  } catch {
+    return proof;
+  }
+}
+
+function secureContextOf(tls: TlsOptions): SecureContext {
   try {
     return createSecureContext(tls);
   } catch (error) {

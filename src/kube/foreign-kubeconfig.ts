@@ -27,7 +27,7 @@ export async function readForeignKubeconfig(files: readonly string[], context: s
   );
   return {
     server: new URL(cluster.server),
-    tls,
+    tls: () => tls,
     agent: cluster.proxyUrl && typeof first.agent === 'object' ? first.agent : undefined,
     async authorization() {
       // The library runs a plugin again only when its last credential has expired.

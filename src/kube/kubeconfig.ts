@@ -72,15 +72,16 @@ async function plainConnection(cluster: Cluster, user: User | undefined, where: 
     bytes(user?.user, 'client-key', user?.dir),
   ]);
   const servername = text(cluster.cluster['tls-server-name']);
+  const tls = {
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+    ...(servername && { servername }),
+    ...(cluster.cluster['insecure-skip-tls-verify'] === true && { rejectUnauthorized: false }),
+  };
   return {
     server: new URL(server),
-    tls: {
-      ...(ca && { ca }),
-      ...(cert && { cert }),
-      ...(key && { key }),
-      ...(servername && { servername }),
-      ...(cluster.cluster['insecure-skip-tls-verify'] === true && { rejectUnauthorized: false }),
-    },
+    tls: () => tls,
     authorization: bearer(user),
   };
 }

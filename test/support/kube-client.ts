@@ -5,10 +5,11 @@ import { controlPlane } from './sandbox.ts';
 
 /** Our own client on a control plane of the tests, closed after the test file. */
 export function kubeClient(access: ApiAccess = controlPlane(), options: ClientOptions = {}): KubeClient {
+  const tls = { ca: access.authority };
   const client = new KubeClient(
     {
       server: new URL(access.server),
-      tls: { ca: access.authority },
+      tls: () => tls,
       authorization: () => `Bearer ${access.token}`,
     },
     options,
