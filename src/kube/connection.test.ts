@@ -150,7 +150,13 @@ describe('kubeconfig', () => {
     ['no context', 'clusters: []', /no current-context/],
     ['an unknown context', 'current-context: gone', /there is no context "gone"/],
     ['an unknown user', kubeconfig('https://a').replace('name: u\n', 'name: other\n'), /there is no user "u"/],
-    ['no server', kubeconfig(''), /cluster "c" has no valid server/],
+    ['no server', kubeconfig(''), /cluster "c" has no valid server; expected a URL like https:\/\/host:6443/],
+    ['a server without a scheme', kubeconfig('api.corp:6443'), /no valid server; expected a URL like https:/],
+    ['such a server behind a proxy', kubeconfig('a:1', '{}', ', proxy-url: "http://p"'), /no valid server/],
+    ['impersonation', kubeconfig('https://a', '{token: t, as: limited}'), /user "u" has "as": impersonation .*; name/],
+    ['a group of another', kubeconfig('https://a', '{token: t, as-groups: [view]}'), /"u" has "as-groups"/],
+    ['a uid of another', kubeconfig('https://a', '{token: t, as-uid: "7"}'), /"u" has "as-uid"/],
+    ['extras of another', kubeconfig('https://a', '{token: t, as-user-extra: {scope: [view]}}'), /"as-user-extra"/],
     ['a file that is none', '- a\n- [', /not a kubeconfig/],
   ])('%s: said with the name of the file', async (_, content, message) => {
     const path = await file('config', content);

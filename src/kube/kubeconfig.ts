@@ -5,8 +5,8 @@ import { fileToken } from './file-token.ts';
 
 interface Named {
   readonly name: string;
-  /** The folder of the file it stands in: relative paths start there. */
-  readonly dir: string;
+  /** Where it stands: relative paths start in that folder. */
+  readonly file: string;
 }
 type Fields = Readonly<Record<string, unknown>>;
 interface Cluster extends Named {
@@ -42,6 +42,7 @@ const USER_FIELDS = new Set([
   'client-key',
   'client-key-data',
 ]);
+const IMPERSONATION_FIELDS = ['as', 'as-uid', 'as-groups', 'as-user-extra'];
 
 /** The connection that a kubeconfig (or several: the first to name a thing wins) describes. */
 export async function readKubeconfig(files: readonly string[], context?: string): Promise<Connection> {
@@ -54,22 +55,42 @@ export async function readKubeconfig(files: readonly string[], context?: string)
   const userName = text(chosen['user']);
   const user = userName ? find(config.users, userName, 'user', where) : undefined;
   const namespace = text(chosen['namespace']);
+  const server = serverOf(cluster);
+  if (user) refuseImpersonation(user);
 
   const plain =
     Object.keys(cluster.cluster).every((field) => CLUSTER_FIELDS.has(field)) &&
     Object.keys(user?.user ?? {}).every((field) => USER_FIELDS.has(field));
-  if (plain) return { ...(await plainConnection(cluster, user, where)), namespace };
+  if (plain) return { ...(await plainConnection(cluster, user)), server, namespace };
   const { readForeignKubeconfig } = await import('./foreign-kubeconfig.ts');
-  return { ...(await readForeignKubeconfig(files, name)), namespace };
+  return { ...(await readForeignKubeconfig(files, name)), server, namespace };
 }
 
-async function plainConnection(cluster: Cluster, user: User | undefined, where: string): Promise<Connection> {
-  const server = text(cluster.cluster['server']);
-  if (!server || !URL.canParse(server)) throw new Error(`${where}: cluster "${cluster.name}" has no valid server`);
+/** `api.corp:6443` is a URL too, of the scheme "api.corp"; it would send the token in the clear to who knows whom. */
+function serverOf({ file, name, cluster }: Cluster): URL {
+  const server = URL.parse(text(cluster['server']) ?? '');
+  if (server?.protocol === 'https:' || server?.protocol === 'http:') return server;
+  throw new Error(`${file}: cluster "${name}" has no valid server; expected a URL like https://host:6443`);
+}
+
+/** Who is to act with the rights of another must not act with their own. */
+function refuseImpersonation({ file, name, user }: User): void {
+  const field = IMPERSONATION_FIELDS.find((candidate) => isGiven(user[candidate]));
+  if (!field) return;
+  throw new Error(
+    `${file}: user "${name}" has "${field}": impersonation is not supported; ` +
+      'name a user in the context who has the rights themselves, or a token of the ServiceAccount that is meant',
+  );
+}
+
+const isGiven = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : text(value) !== undefined;
+
+async function plainConnection(cluster: Cluster, user: User | undefined): Promise<Omit<Connection, 'server'>> {
   const [ca, cert, key] = await Promise.all([
-    bytes(cluster.cluster, 'certificate-authority', cluster.dir),
-    bytes(user?.user, 'client-certificate', user?.dir),
-    bytes(user?.user, 'client-key', user?.dir),
+    bytes(cluster.cluster, 'certificate-authority', cluster.file),
+    bytes(user?.user, 'client-certificate', user?.file),
+    bytes(user?.user, 'client-key', user?.file),
   ]);
   const servername = text(cluster.cluster['tls-server-name']);
   const tls = {
@@ -80,7 +101,6 @@ async function plainConnection(cluster: Cluster, user: User | undefined, where: 
     ...(cluster.cluster['insecure-skip-tls-verify'] === true && { rejectUnauthorized: false }),
   };
   return {
-    server: new URL(server),
     tls: () => tls,
     authorization: bearer(user),
   };
@@ -89,18 +109,18 @@ async function plainConnection(cluster: Cluster, user: User | undefined, where: 
 function bearer(user: User | undefined): Connection['authorization'] {
   // client-go: a token file wins over a token.
   const file = text(user?.user['tokenFile']);
-  if (file) return fileToken(resolve(user?.dir ?? '', file));
+  if (file) return fileToken(resolve(dirname(user?.file ?? ''), file));
   const token = text(user?.user['token']);
   const header = token && `Bearer ${token}`;
   return () => header;
 }
 
 /** `field-data` is base64 and wins over `field`, a path. */
-async function bytes(fields: Fields | undefined, field: string, dir = ''): Promise<Buffer | undefined> {
+async function bytes(fields: Fields | undefined, field: string, beside = ''): Promise<Buffer | undefined> {
   const data = text(fields?.[`${field}-data`]);
   if (data) return Buffer.from(data, 'base64');
   const file = text(fields?.[field]);
-  return file ? readFile(resolve(dir, file)) : undefined;
+  return file ? readFile(resolve(dirname(beside), file)) : undefined;
 }
 
 async function load(file: string): Promise<Kubeconfig> {
@@ -115,9 +135,8 @@ async function load(file: string): Promise<Kubeconfig> {
   }
   if (typeof parsed !== 'object' || parsed === null) throw new Error(`${file}: not a kubeconfig (YAML or JSON)`);
   const fields = parsed as Fields;
-  const dir = dirname(resolve(file));
   const entries = <E>(name: string): E[] =>
-    (Array.isArray(fields[name]) ? fields[name] : []).map((entry) => ({ ...entry, dir }) as E);
+    (Array.isArray(fields[name]) ? fields[name] : []).map((entry) => ({ ...entry, file }) as E);
   return {
     current: text(fields['current-context']),
     clusters: entries<Cluster>('clusters'),
