@@ -89,6 +89,30 @@ test('a token file is read again once a minute, and at once after a refusal', as
   expect(authorization(true)).toBe('Bearer three');
 });
 
+test.each([
+  ['cannot be read', () => rm(join(dir, 'token'))],
+  ['is empty', () => file('token', ' \n')],
+])('a token file that %s for a moment: the last token has to do, and it is read again soon', async (_, spoil) => {
+  const clock = virtualClock();
+  const authorization = fileToken(await file('token', 'one'), clock);
+  await spoil();
+  clock.advance(60_000);
+  expect(authorization()).toBe('Bearer one');
+  expect(authorization(true)).toBe('Bearer one');
+  await file('token', 'two');
+  clock.advance(1_000);
+  expect(authorization()).toBe('Bearer two');
+});
+
+test.each([
+  ['is missing', undefined, /nowhere: the token cannot be read \(ENOENT\)/],
+  ['is empty', '', /nowhere: expected a token, but the file is empty/],
+])('a token file that %s from the beginning is named', async (_, content, message) => {
+  if (content !== undefined) await file('nowhere', content);
+  const path = await file('config', kubeconfig('https://a', '{tokenFile: nowhere}'));
+  await expect(connect({ kubeconfig: path, env: {} })).rejects.toThrow(message);
+});
+
 describe('kubeconfig', () => {
   test('token, inline data, TLS name, namespace', async () => {
     const user = `{token: t1, client-certificate-data: ${base64('CERT')}, client-key-data: ${base64('KEY')}}`;
