@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { running, setUp, source, web } from '../../test/support/engine-world.ts';
-import { RECORD } from '../api/annotations.ts';
+import { APP, running, setUp, source, web } from '../../test/support/engine-world.ts';
+import { DEFAULT_KEYS, RECORD } from '../api/annotations.ts';
 import { encodeRecord } from '../domain/ledger.ts';
 
 test('what changed while nobody was there is caught up from the checkpoint', () => {
@@ -103,4 +103,15 @@ test.each([
   world.put(source('B', 10));
   world.engine.workloadSeen(web(11), 'list', told);
   expect(world.waits()).toEqual(waits);
+});
+
+test('a source that a pattern names, gone at the start and back with other data, has changed', () => {
+  const named = { [DEFAULT_KEYS.named.ConfigMap]: 'cfg-.*' };
+  const ref = { ...APP, name: 'cfg-1' };
+  const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/cfg-1': 'A' } } });
+  world.engine.workloadSeen(web(3, { annotations: named }), 'list');
+  world.engine.begin();
+  expect(world.state().applied.get('ConfigMap/cfg-1')).toBe('A');
+  world.put(source('B', 10, ref), true);
+  expect(world.waits()).toEqual(['ConfigMap/cfg-1']);
 });

@@ -1,6 +1,14 @@
 import { RECORD } from '../api/annotations.ts';
 import type { SourceRef } from '../api/sources.ts';
-import { ABSENT, type Applied, believe, type LedgerRecord, parseRecord, UNKNOWN } from '../domain/ledger.ts';
+import {
+  ABSENT,
+  type Applied,
+  believe,
+  type LedgerRecord,
+  parseRecord,
+  type SourceId,
+  UNKNOWN,
+} from '../domain/ledger.ts';
 import { parseTime } from '../domain/rfc3339.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
@@ -50,6 +58,14 @@ export class Beliefs {
     if (record?.seen === undefined || policy.compat || !sharedVersions() || !sources.get(ref)) return false;
     const applied = record.sources[sourceId(ref)];
     return applied !== undefined && applied !== ABSENT && sources.since(ref) <= record.seen;
+  }
+
+  /** All sources that the past knows of; some may be gone. */
+  sourcesOf(workload: Workload): readonly SourceId[] {
+    const { checkpoint } = this.#deps;
+    const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
+    const record = checkpoint.believable ? this.recordOf(workload) : undefined;
+    return Object.keys({ ...entry?.applied, ...record?.sources }) as SourceId[];
   }
 
   /** A record that we have not written, or not yet heard of: the answer to a write can be lost on its way. */

@@ -48,7 +48,7 @@ export class Checkpoint {
   #past = new Map<string, CheckpointEntry & { readonly uid: string }>();
   #dirty = new Set<number>();
   #cancel: (() => void) | undefined;
-  #flushing: Promise<void> | undefined;
+  #flushing = Promise.resolve();
   #lastError: KubeError | undefined;
   #stopBeat: (() => void) | undefined;
   #believable = false;
@@ -129,10 +129,10 @@ export class Checkpoint {
   }
 
   async flush(): Promise<void> {
-    await this.#flushing;
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#flushing = this.#write();
+    // One after the other: of two at once the older text could be stored last.
+    this.#flushing = this.#flushing.then(() => this.#write());
     await this.#flushing;
   }
 

@@ -162,6 +162,23 @@ test('the answer to a write that comes after the deletion brings nobody back', (
   expect(world.state().workload.uid).toBe('x');
 });
 
+test('a namespace that is heard of after all that is in it: each workload began with what there was at its own time', () => {
+  let isSelected = false;
+  const world = setUp({ inScope: () => isSelected, create: true });
+  world.engine.begin();
+  world.put(source('A', 103), true);
+  world.engine.workloadSeen(web(105), 'watch');
+  isSelected = true;
+  world.engine.namespaceTurned('shop', 101);
+  expect(world.waits()).toEqual([]);
+  isSelected = false;
+  world.put(source('B', 107));
+  isSelected = true;
+  world.state().applied.clear();
+  world.engine.namespaceTurned('shop', 101);
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});
+
 test('who is out of scope is not told what is wrong with it', () => {
   const told: string[] = [];
   let isSelected = false;

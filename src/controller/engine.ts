@@ -4,7 +4,7 @@ import { dueAt, timingOf } from '../domain/plan.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import { Beliefs } from './beliefs.ts';
-import { concernsOf } from './concerns.ts';
+import { concernsOf, momentOf, staysOpen } from './concerns.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { OtherWriters } from './other-writers.ts';
 import { Runs } from './runs.ts';
@@ -86,6 +86,12 @@ export class Engine {
     this.runSeen(workload, state.born);
   }
 
+  /** Our write is settled. What came while it was under way, a source's change or another writer's, counts from now on. */
+  wrote(state: WorkloadState): void {
+    this.#others.noticeRevert(state);
+    this.#meet(state, Number(state.workload.resourceVersion));
+  }
+
   /** We started a Job from a CronJob, at this moment. */
   ran(cronJob: WorkloadState, version: number): void {
     this.#others.ran(cronJob, version);
@@ -133,7 +139,7 @@ export class Engine {
     if (!this.#begun) return;
     for (const [key, state] of states) {
       this.#adoptCheckpoint(key, state);
-      this.#meet(state, version);
+      this.#meet(state, Math.max(version, state.since));
       if (state.waiting.size > 0) this.schedule(key, state);
     }
   }
@@ -199,7 +205,8 @@ export class Engine {
   #meet(state: WorkloadState, version: number | undefined, isListed = false): void {
     const news = this.#beliefs.news(state);
     const concerned = new Set<SourceId>();
-    for (const ref of concernsOf(this.#deps, state)) {
+    const remembered = version === undefined ? this.#beliefs.sourcesOf(state.workload) : undefined;
+    for (const ref of concernsOf(this.#deps, state, remembered)) {
       const verdict = this.verdicts.of(state, ref);
       if (!staysOpen(verdict)) continue;
       concerned.add(sourceId(ref));
@@ -286,15 +293,4 @@ export class Engine {
     state.undelivered.delete(id);
     if (state.applied.delete(id)) this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
   }
-}
-
-/** A change that only an unreadable annotation holds back is not forgotten: it rolls when the annotation is mended. */
-const staysOpen = (verdict: Verdict): boolean => verdict.reload || verdict.because === 'invalid-annotation';
-
-/** The moment that tells what a workload began with, of a source that turned. */
-function momentOf(state: WorkloadState, turn: Turn, version: number): number {
-  if (turn.before === turn.after) return version;
-  // Listed with the workload and read only now: any moment will do.
-  if (turn.isRead) return state.since || Number.POSITIVE_INFINITY;
-  return Math.max(state.since, version - 1);
 }

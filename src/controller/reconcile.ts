@@ -60,7 +60,7 @@ interface Pass {
   conflicts: number;
 }
 
-/** False: somebody else wrote meanwhile, so everything has to be decided again. */
+/** False: something is no longer as it was, so everything has to be decided again. */
 async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Change[]): Promise<boolean> {
   const { key, state, startedAt } = pass;
   const decidedOn = state.workload.resourceVersion;
@@ -68,42 +68,58 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
     if (state.unplaced && (await settleDelivered(deps, state, changes))) return false;
     const written = await deps.act(state, changes);
     settle(deps, state, changes);
+    if (deps.engine.states.get(key) === state) deps.engine.wrote(state);
     if (written) deps.report.reloaded(state, changes, startedAt);
     else deps.report.unchanged(state, changes);
     if (state.waiting.size > 0) deps.engine.schedule(key, state);
     return true;
   } catch (error) {
     if (!KubeError.is(error)) throw error;
-    if (error.status === 404) {
-      // Usually it is gone, and the watch will say so. But a server that has just started may not know the kind yet.
-      deps.queue.retry(key);
-      return true;
-    }
-    pass.conflicts += 1;
-    if (!isOutdated(error, state, decidedOn) || pass.conflicts > MAX_CONFLICTS) {
-      fail(deps, { key, state, changes, error });
-      return true;
-    }
-    // The watch usually has the newest object by now.
-    if (state.workload.resourceVersion === decidedOn) await deps.catchUp(state);
-    return false;
+    return await giveUp(deps, pass, { changes, error, decidedOn });
   }
 }
 
-/** True if there is less to do now. */
+interface Refused {
+  readonly changes: readonly Change[];
+  readonly error: KubeError;
+  readonly decidedOn: string;
+}
+
+/** False: somebody else wrote meanwhile. True: for now there is nothing more to do. */
+async function giveUp(deps: ReconcileDeps, pass: Pass, { changes, error, decidedOn }: Refused): Promise<boolean> {
+  const { key, state } = pass;
+  if (error.status === 404) {
+    // Usually it is gone, and the watch will say so. But a server that has just started may not know the kind yet.
+    deps.queue.retry(key);
+    return true;
+  }
+  pass.conflicts += 1;
+  if (!isOutdated(error, state, decidedOn) || pass.conflicts > MAX_CONFLICTS) {
+    fail(deps, { key, state, changes, error });
+    return true;
+  }
+  // The watch usually has the newest object by now.
+  if (state.workload.resourceVersion === decidedOn) await deps.catchUp(state);
+  return false;
+}
+
+/** True if there is less to do now, or something else: the data may move while the server is asked. */
 async function settleDelivered(
   deps: ReconcileDeps,
   state: WorkloadState,
   changes: readonly Change[],
 ): Promise<boolean> {
-  let some = false;
+  let isOther = false;
   for (const change of changes) {
-    if (!(await deps.isDelivered(state, change))) continue;
-    some = true;
-    deps.engine.settle(state, change.id, change.current);
-    deps.report.settledByOther(state, change.ref);
+    const { ref, id, current } = change;
+    const isDelivered = await deps.isDelivered(state, change);
+    const hasMoved = deps.sources.current(ref) !== current;
+    isOther ||= isDelivered || hasMoved;
+    if (!isDelivered || hasMoved) continue;
+    deps.engine.settle(state, id, current);
+    deps.report.settledByOther(state, ref);
   }
-  return some;
+  return isOther;
 }
 
 /** A position in a JSON Patch that no longer holds what it held is called invalid, though the object only moved on. */
@@ -119,8 +135,8 @@ function collect(deps: ReconcileDeps, state: WorkloadState): Change[] {
     const current = deps.sources.current(ref);
     const difference = compare(state.applied.get(id) ?? current, current, lifecycleOf(ref.kind, deps.lifecycle));
     const verdict = deps.engine.verdicts.of(state, ref);
-    if (difference === 'unread') continue;
-    if (difference === 'same' || difference === 'keep' || difference === 'settle') {
+    // The answer to the reading makes it wait anew, if it has to.
+    if (difference === 'unread' || difference === 'same' || difference === 'keep' || difference === 'settle') {
       state.waiting.delete(id);
     } else if (verdict.reload) {
       const mark = deps.sources.get(ref)?.fingerprint?.mark;

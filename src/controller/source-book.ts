@@ -128,15 +128,14 @@ export class SourceBook {
     const page = this.#page(source.ref);
     const before = this.current(source.ref);
     const version = Number(source.resourceVersion);
-    if (page?.source?.resourceVersion === source.resourceVersion) {
-      page.source = source;
-      return { before, after: this.current(source.ref), flagsMoved: false, isRead: true };
+    if (!page?.source || version < newestOf(page, page.source)) return unturned(before);
+    if (page.source.resourceVersion !== source.resourceVersion) {
+      const turn = this.put(source, false);
+      this.#ahead.set(page, version);
+      return turn;
     }
-    if (page && version < newestOf(page)) return unturned(before);
-    const turn = this.put(source, page !== undefined);
-    const read = this.#page(source.ref);
-    if (read) this.#ahead.set(read, version);
-    return turn;
+    page.source = source;
+    return { before, after: this.current(source.ref), flagsMoved: false, isRead: true };
   }
 
   /** `version` of the deletion, undefined when only its absence was noticed. */
@@ -183,7 +182,7 @@ export class SourceBook {
 
 const unturned = (now: Applied): Turn => ({ before: now, after: now, flagsMoved: false });
 
-const newestOf = ({ source, since }: Page): number => Math.max(since, Number(source?.resourceVersion ?? 0));
+const newestOf = ({ since }: Page, { resourceVersion }: Source): number => Math.max(since, Number(resourceVersion));
 
 /** What has been true until now becomes history. */
 function close(page: Page, applied: Applied): void {

@@ -8,7 +8,7 @@ export interface QueueOptions {
   readonly backoff?: BackoffLimits | undefined;
 }
 
-const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 300_000 };
+const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
 // The longest that setTimeout can wait; a due time beyond it is looked at again then.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 

@@ -75,3 +75,20 @@ test('after close the workers end when their hands are empty, and take nothing m
   await running;
   expect(finished).toEqual(['a']);
 });
+
+test('who asks for another try has not succeeded: the next wait is longer', async () => {
+  const queue = newQueue();
+  const failures: number[] = [];
+  queue.add('a');
+  await runWorkers(queue, {
+    workers: 1,
+    async handle(key) {
+      queue.retry(key);
+      failures.push(queue.failures(key));
+      if (failures.length === 3) queue.close();
+      else queue.add(key);
+    },
+    failed: () => {},
+  });
+  expect(failures).toEqual([1, 2, 3]);
+});

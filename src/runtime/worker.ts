@@ -10,7 +10,7 @@ export interface WorkerOptions<K extends string> {
 
 /**
  * Hands keys to `handle` until the queue is closed and every hand is empty. A success makes the key's failures
- * forgotten, a failure costs no other key anything.
+ * forgotten, a failure costs no other key anything; `handle` may also ask for `queue.retry` itself.
  */
 export async function runWorkers<K extends string>(queue: KeyedQueue<K>, options: WorkerOptions<K>): Promise<void> {
   await Promise.all(Array.from({ length: options.workers }, () => work(queue, options)));
@@ -19,8 +19,10 @@ export async function runWorkers<K extends string>(queue: KeyedQueue<K>, options
 async function work<K extends string>(queue: KeyedQueue<K>, { handle, failed }: WorkerOptions<K>): Promise<void> {
   for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
     try {
+      const failures = queue.failures(key);
       await handle(key);
-      queue.forget(key);
+      // One that asked for another try has not succeeded.
+      if (queue.failures(key) <= failures) queue.forget(key);
     } catch (error) {
       failed(key, error);
     } finally {

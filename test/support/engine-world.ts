@@ -7,6 +7,7 @@ import { Graph } from '../../src/controller/graph.ts';
 import { SourceBook } from '../../src/controller/source-book.ts';
 import { parseWorkload } from '../../src/domain/parse-workload.ts';
 import type { Source } from '../../src/domain/source.ts';
+import type { Policy } from '../../src/domain/verdict.ts';
 import type { Workload, WorkloadKey } from '../../src/domain/workload.ts';
 import { virtualClock } from './virtual-clock.ts';
 
@@ -62,8 +63,9 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const wanted: SourceRef[] = [];
   const told: string[] = [];
   const sources = new SourceBook();
+  const policy: Policy = { compat: false, autoReloadAll: false, ignoredKinds: new Set(), keys: DEFAULT_KEYS };
   const engine = new Engine({
-    policy: { compat: false, autoReloadAll: false, ignoredKinds: new Set(), keys: DEFAULT_KEYS },
+    policy,
     lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },
     timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 },
     strategy: 'env-vars',
@@ -101,6 +103,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   };
   return {
     clock,
+    policy,
     engine,
     sources,
     scheduled,

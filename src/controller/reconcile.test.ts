@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { APP, source, WEB, web } from '../../test/support/engine-world.ts';
+import { eventually } from '../../test/support/eventually.ts';
+import { writing } from '../../test/support/writing-world.ts';
+import { DEFAULT_KEYS, RECORD } from '../api/annotations.ts';
+
+const ID = 'ConfigMap/app';
+const unread = (version: number) => ({ ...source('B', version), fingerprint: undefined });
+const compat = { compat: true, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
+
+test('what has to be read again before it can be written waits anew after the reading', async () => {
+  const world = writing();
+  world.put(source('B', 10));
+  // A listing after a broken watch: something was written, perhaps only a label.
+  world.put(unread(12));
+  await world.reconcile();
+  expect(world.writes).toEqual([]);
+  world.scheduled.clear();
+  world.engine.sourceTurned(APP, world.sources.fill(source('B', 12)), 12);
+  expect(world.waits()).toEqual([ID]);
+  expect([...world.scheduled.keys()]).toEqual([WEB]);
+});
+
+test('what changes while the server is asked about the past is not settled with it', async () => {
+  const asked = Promise.withResolvers<void>();
+  const world = writing(
+    {},
+    {
+      async isDelivered(_state, { current }) {
+        await asked.promise;
+        return current === 'B';
+      },
+    },
+  );
+  world.put(source('B', 10));
+  const record = { uid: 'w', seq: 1, key: 'k', template: 't', sources: {} };
+  world.state().unplaced = { record, job: undefined, before: 3 };
+  const pass = world.reconcile();
+  world.put(source('C', 11));
+  asked.resolve();
+  await eventually(() => world.writes.length).toBe(1);
+  expect(JSON.stringify(world.writes[0]?.body)).toContain('c000');
+  world.writes[0]?.answer(web(20, { mark: 'C' }));
+  await pass;
+  expect(world.state().applied.get(ID)).toBe('C');
+});
+
+test('what went back while it was written is written back', async () => {
+  const world = writing({ policy: compat });
+  world.put(source('B', 10));
+  const pass = world.reconcile();
+  await eventually(() => world.writes.length).toBe(1);
+  world.engine.workloadSeen(web(20, { mark: 'B' }), 'watch');
+  world.put(source('A', 21));
+  world.writes[0]?.answer(web(20, { mark: 'B' }));
+  await pass;
+  expect(world.waits()).toEqual([ID]);
+});
+
+test('a write that is undone before its answer comes is noticed', async () => {
+  const world = writing();
+  world.put(source('B', 10));
+  const pass = world.reconcile();
+  await eventually(() => world.writes.length).toBe(1);
+  const body = (world.writes[0]?.body ?? {}) as { metadata?: { annotations: Record<string, string> } };
+  const annotations = { [RECORD]: body.metadata?.annotations[RECORD] ?? '' };
+  world.engine.workloadSeen(web(20, { mark: 'B', annotations }), 'watch');
+  world.engine.workloadSeen(web(21, { annotations }), 'watch');
+  world.writes[0]?.answer(web(20, { mark: 'B', annotations }));
+  await pass;
+  expect(world.told).toEqual(['reverted']);
+  expect(world.waits()).toEqual([ID]);
+});
