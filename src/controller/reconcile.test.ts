@@ -22,11 +22,12 @@ test('what has to be read again before it can be written waits anew after the re
 });
 
 test('what changes while the server is asked about the past is not settled with it', async () => {
-  const asked = Promise.withResolvers<void>();
+  const [asking, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const world = writing(
     {},
     {
       async isDelivered(_state, { current }) {
+        asking.resolve();
         await asked.promise;
         return current === 'B';
       },
@@ -36,6 +37,7 @@ test('what changes while the server is asked about the past is not settled with 
   const record = { uid: 'w', seq: 1, key: 'k', template: 't', sources: {} };
   world.state().unplaced = { record, job: undefined, before: 3 };
   const pass = world.reconcile();
+  await asking.promise;
   world.put(source('C', 11));
   asked.resolve();
   await eventually(() => world.writes.length).toBe(1);
@@ -50,8 +52,8 @@ test('what went back while it was written is written back', async () => {
   world.put(source('B', 10));
   const pass = world.reconcile();
   await eventually(() => world.writes.length).toBe(1);
-  world.engine.workloadSeen(web(20, { mark: 'B' }), 'watch');
   world.put(source('A', 21));
+  world.engine.workloadSeen(web(20, { mark: 'B' }), 'watch');
   world.writes[0]?.answer(web(20, { mark: 'B' }));
   await pass;
   expect(world.waits()).toEqual([ID]);
