@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { listOf, scriptedApi } from '../../test/support/scripted-api.ts';
+import { type Answer, listOf, scriptedApi } from '../../test/support/scripted-api.ts';
 import { object, quiet, startReflector as start } from '../../test/support/scripted-reflector.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS } from '../api/resources.ts';
@@ -23,7 +23,68 @@ describe('less than everything', () => {
     expect(told.slice(3)).toEqual(['change shop/a v1→v6 listed', 'synced 7']);
     await reflector.refresh();
     expect(told.slice(5)).toEqual(['remove shop/a v6', 'synced 9']);
-    expect(api.requests.map((r) => r.verb)).toEqual(['list', 'watch', 'list', 'list']);
+    expect(api.requests.map((r) => r.verb)).toEqual(['list', ...Array(6).fill('watch'), 'list', 'list']);
+  });
+
+  test('a server that refuses a watch and allows it a moment later costs that moment, and is not complained of', async () => {
+    const clock = virtualClock();
+    const { told, untilTold, reflector } = await start(
+      {
+        list: [(e) => e.json(200, listOf([], '5'))],
+        watch: [
+          (e) => e.status(403, 'Forbidden'),
+          (e) => e.status(405, 'MethodNotAllowed'),
+          (e) => e.event('ADDED', object('a', 6)),
+        ],
+      },
+      { clock, random: () => 1 },
+    );
+    for (const ms of [500, 1000]) {
+      await eventually(() => clock.timers).toBe(1);
+      expect(reflector.watchable).toBe(false);
+      clock.advance(ms);
+    }
+    await untilTold('add shop/a →v6');
+    expect(told).toEqual(['synced 5', 'add shop/a →v6']);
+    expect(reflector.watchable).toBe(true);
+  });
+
+  test('while it is not settled whether a kind may be watched, refresh lists, and no watch is tried for that', async () => {
+    const clock = virtualClock();
+    const { api, told, reflector } = await start(
+      {
+        list: [(e) => e.json(200, listOf([], '5')), (e) => e.json(200, listOf([object('a', 6)], '7'))],
+        watch: [(e) => e.status(403, 'Forbidden')],
+      },
+      { clock, random: () => 1 },
+    );
+    await eventually(() => clock.timers).toBe(1);
+    await reflector.refresh();
+    expect(told).toEqual(['synced 5', 'add shop/a →v6 listed', 'synced 7']);
+    await eventually(() => clock.timers).toBe(1);
+    expect(api.requests.map((r) => r.verb)).toEqual(['list', 'watch', 'list']);
+  });
+
+  test('a listing that is refused is tried again with the waits of any failure', async () => {
+    const clock = virtualClock();
+    const waits: number[] = [];
+    const { untilTold } = await start(
+      {
+        list: [
+          (e) => e.status(403, 'Forbidden'),
+          (e) => e.status(403, 'Forbidden'),
+          (e) => e.json(200, listOf([], '5')),
+        ],
+        watch: [quiet],
+      },
+      { clock, random: () => 1, retrying: (_, ms) => waits.push(ms) },
+    );
+    for (const ms of [500, 1000]) {
+      await eventually(() => clock.timers).toBe(1);
+      clock.advance(ms);
+    }
+    await untilTold('synced 5');
+    expect(waits).toEqual([500, 1000]);
   });
 
   test('the right to watch may be granted later', async () => {
@@ -31,7 +92,10 @@ describe('less than everything', () => {
     const { untilTold, reflector } = await start(
       {
         list: [(e) => e.json(200, listOf([], '5'))],
-        watch: [(e) => e.status(403, 'Forbidden'), (e) => e.event('ADDED', object('a', 6))],
+        watch: [
+          ...Array.from({ length: 6 }, (): Answer => (e) => e.status(403, 'Forbidden')),
+          (e) => e.event('ADDED', object('a', 6)),
+        ],
       },
       { clock },
     );
@@ -151,10 +215,13 @@ describe('patience', () => {
   });
 
   test.each(['list', 'watch', 'wait'] as const)('it can be called off while it is about to %s', async (where) => {
-    const { api, stop, running, reflector } = await start({
-      list: [where === 'list' ? quiet : (e) => e.json(200, listOf([], '5'))],
-      watch: [where === 'wait' ? (e) => e.status(403, 'Forbidden') : quiet],
-    });
+    const { api, stop, running, reflector } = await start(
+      {
+        list: [where === 'list' ? quiet : (e) => e.json(200, listOf([], '5'))],
+        watch: [where === 'wait' ? (e) => e.status(403, 'Forbidden') : quiet],
+      },
+      { clock: virtualClock(), random: () => 1 },
+    );
     await eventually(() => api.requests.length).toBe(where === 'list' ? 1 : 2);
     stop.abort();
     await running;

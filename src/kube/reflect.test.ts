@@ -126,6 +126,37 @@ describe('the end of a watch', () => {
     expect(api.requests.map((r) => r.verb).slice(0, 6)).toEqual(['list', 'watch', 'watch', 'watch', 'watch', 'list']);
   });
 
+  test('a quiet watch that is cut after a while is opened again soon, however often that happens', async () => {
+    const clock = virtualClock();
+    const waits: number[] = [];
+    const { api } = await start(
+      { list: [(e) => e.json(200, listOf([], '5'))], watch: [(e) => e.write('\n')] },
+      { clock, random: () => 1, retrying: (_, ms) => waits.push(ms) },
+    );
+    for (let n = 1; n <= 3; n += 1) {
+      await eventually(() => api.requests.length).toBe(n + 1);
+      clock.advance(60_000);
+      api.requests[n]?.cut();
+      await eventually(() => clock.timers).toBe(1);
+      clock.advance(500);
+    }
+    expect(waits).toEqual([500, 500, 500]);
+  });
+
+  test('watches that are cut at once are waited for longer and longer', async () => {
+    const clock = virtualClock();
+    const waits: number[] = [];
+    await start(
+      { list: [(e) => e.json(200, listOf([], '5'))], watch: [(e) => e.cut()] },
+      { clock, random: () => 1, retrying: (_, ms) => waits.push(ms) },
+    );
+    for (const ms of [500, 1000]) {
+      await eventually(() => clock.timers).toBe(1);
+      clock.advance(ms);
+    }
+    await eventually(() => waits).toEqual([500, 1000, 2000]);
+  });
+
   test('watches that end at once are waited for', async () => {
     const clock = virtualClock();
     const { api, untilTold } = await start(

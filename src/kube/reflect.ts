@@ -50,6 +50,9 @@ export interface ReflectOptions<T> {
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 // A watch that ends sooner than this has not worked, whatever it says: without it a broken proxy would make us spin.
 const SHORT_WATCH_MS = 1000;
+// A server that has just started, or whose authorizer is out of breath, refuses what it allows a moment later. Only what
+// it refuses so often in a row is settled; up to then the waits are those of any failure, about 8 s together.
+const MAX_REFUSALS = 6;
 // How often a kind that must not be watched is tried again: somebody may have granted the right.
 const WATCH_AGAIN_MS = 300_000;
 // Lines of a watch that cannot be read: resumed so often, then everything is listed again.
@@ -76,7 +79,8 @@ export class Reflector<T> {
   #position: string | undefined;
   #failures = 0;
   readonly #complained = new Set<string>();
-  #watchable = true;
+  /** Watches that were forbidden, in a row. */
+  #refusals = 0;
   #watchAgainAt = Number.NEGATIVE_INFINITY;
   #stopped: Error | undefined;
   /** Who waits for the next listing, and what to break so that it starts. */
@@ -102,9 +106,9 @@ export class Reflector<T> {
     return this.#replica.values;
   }
 
-  /** False while the kind may be listed but not watched: then only `refresh` brings news. */
+  /** False from the first time that a watch is forbidden until one works: then only `refresh` brings news. */
   get watchable(): boolean {
-    return this.#watchable;
+    return this.#refusals === 0;
   }
 
   /** Runs until aborted; rejects only if `digest` or `emit` throw. */
@@ -167,28 +171,35 @@ export class Reflector<T> {
   async #watch(signal: AbortSignal, emit: Emit<T>): Promise<void> {
     const start = this.#clock.now();
     let events = 0;
-    await this.#interruptible(signal, async (either) => {
-      for await (const event of this.#client.watch(this.#resource, this.#scope, this.#position ?? '', either)) {
-        this.#watchable = true;
-        this.#failures = 0;
-        events += 1;
-        this.#position = this.#replica.apply(event, emit);
-      }
-    });
-    if (events > 0 || this.#asked) return;
-    if (this.#clock.now() - start >= SHORT_WATCH_MS) {
-      this.#failures = 0;
-      return;
+    const isShort = () => this.#clock.now() - start < SHORT_WATCH_MS;
+    try {
+      await this.#interruptible(signal, async (either) => {
+        for await (const event of this.#client.watch(this.#resource, this.#scope, this.#position ?? '', either)) {
+          this.#refusals = 0;
+          this.#failures = 0;
+          events += 1;
+          this.#position = this.#replica.apply(event, emit);
+        }
+      });
+    } catch (error) {
+      // A quiet watch that was cut has worked: whatever failed before it makes nobody wait longer for the next.
+      if (!isShort() && KubeError.is(error, 'Unreachable', 'Silent')) this.#failures = 0;
+      throw error;
     }
-    this.#failures += 1;
-    await this.#wait(fullJitter(this.#failures, BACKOFF, this.#random), signal);
+    if (!isShort()) {
+      this.#refusals = 0;
+      this.#failures = 0;
+    } else if (events === 0 && !this.#asked) {
+      this.#failures += 1;
+      await this.#wait(fullJitter(this.#failures, BACKOFF, this.#random), signal);
+    }
   }
 
   /** Brings what failed into the state from which the next turn goes on, and waits as long as that needs. */
   async #recover(error: KubeError, signal: AbortSignal, emit: Emit<T>): Promise<void> {
     const forbidden = error.status === 403 || error.status === 405;
     if (error.verb === 'watch') {
-      if (forbidden) return this.#unwatchable(emit);
+      if (forbidden) return this.#refused(error, emit);
       if (this.#isLost(error)) this.#position = undefined;
     } else if (forbidden || error.status === 404) {
       this.#complain(error, emit);
@@ -209,10 +220,14 @@ export class Reflector<T> {
     return error.reason === 'BadAnswer' && this.#failures >= MAX_RESUMES;
   }
 
-  #unwatchable(emit: Emit<T>): void {
-    if (this.#watchable) emit({ type: 'unwatchable' });
-    this.#watchable = false;
-    this.#watchAgainAt = this.#clock.now() + WATCH_AGAIN_MS;
+  /** Sets when the next watch is tried; listings need not wait for that. */
+  #refused(error: KubeError, emit: Emit<T>): void {
+    this.#refusals += 1;
+    const isSettled = this.#refusals >= MAX_REFUSALS;
+    const delayMs = isSettled ? WATCH_AGAIN_MS : fullJitter(this.#refusals, BACKOFF, this.#random);
+    this.#watchAgainAt = this.#clock.now() + delayMs;
+    if (!isSettled) this.#options.retrying?.(error, delayMs);
+    else if (this.#refusals === MAX_REFUSALS) emit({ type: 'unwatchable' });
   }
 
   #complain(error: KubeError, emit: Emit<T>): void {
@@ -222,7 +237,7 @@ export class Reflector<T> {
   }
 
   #wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#asked) return Promise.resolve();
+    if (this.#asked || signal.aborted) return Promise.resolve();
     return this.#interruptible(signal, (either) => pause(this.#clock, ms, either));
   }
 

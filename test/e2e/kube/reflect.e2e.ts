@@ -101,7 +101,7 @@ describe('less than everything', () => {
     const client = kubeClient(await serviceAccount(ns, 'no-watch', rules));
     const scope = { namespace: ns, labelSelector: 'poor=yes' };
     await admin.create(CONFIG_MAPS, ns, put('poor', 'one', { poor: 'yes' }));
-    const { reflector, events, seen } = reflect(client, CONFIG_MAPS, scope);
+    const { reflector, events, seen } = reflect(client, CONFIG_MAPS, scope, { random: () => 0.1 });
     await seen('unwatchable');
     await admin.patch(CONFIG_MAPS, { namespace: ns, name: 'poor' }, { data: { value: 'two' } }, { type: 'merge' });
     await Promise.all([reflector.refresh(), reflector.refresh(), reflector.refresh()]);
