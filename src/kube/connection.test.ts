@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { virtualClock } from '../../test/support/virtual-clock.ts';
+import { type VirtualClock, virtualClock } from '../../test/support/virtual-clock.ts';
 import { connect } from './connection.ts';
 import { fileToken } from './file-token.ts';
 
@@ -111,6 +111,93 @@ test.each([
   if (content !== undefined) await file('nowhere', content);
   const path = await file('config', kubeconfig('https://a', '{tokenFile: nowhere}'));
   await expect(connect({ kubeconfig: path, env: {} })).rejects.toThrow(message);
+});
+
+describe('certificates in files', () => {
+  const pems = '{client-certificate: tls.crt, client-key: tls.key}';
+  const write = (version: string) =>
+    Promise.all(['ca.crt', 'tls.crt', 'tls.key'].map((name) => file(name, `${name} ${version}`)));
+  const holding = (version: string) => ({
+    ca: Buffer.from(`ca.crt ${version}`),
+    cert: Buffer.from(`tls.crt ${version}`),
+    key: Buffer.from(`tls.key ${version}`),
+  });
+  const connected = async (clock: VirtualClock) => {
+    await write('one');
+    const path = await file('config', kubeconfig('https://a', pems, ', certificate-authority: ca.crt'));
+    return connect({ kubeconfig: path, env: {}, clock });
+  };
+
+  test('are read again once a minute; the same object for as long as they hold the same', async () => {
+    const clock = virtualClock();
+    const { tls } = await connected(clock);
+    const first = tls();
+    expect(first).toEqual(holding('one'));
+    await write('one');
+    clock.advance(60_000);
+    expect(tls()).toBe(first);
+    await write('two');
+    clock.advance(59_999);
+    expect(tls()).toBe(first);
+    clock.advance(1);
+    const second = tls();
+    expect(second).toEqual(holding('two'));
+    expect(tls()).toBe(second);
+  });
+
+  test('what has just changed is soon looked at again: the key may have come after its certificate', async () => {
+    const clock = virtualClock();
+    const { tls } = await connected(clock);
+    await file('tls.crt', 'tls.crt two');
+    clock.advance(60_000);
+    expect(tls().key).toEqual(Buffer.from('tls.key one'));
+    await write('two');
+    clock.advance(1_000);
+    expect(tls()).toEqual(holding('two'));
+  });
+
+  test.each([
+    ['cannot be read', () => rm(join(dir, 'tls.key'))],
+    ['is empty', () => file('ca.crt', '')],
+  ])('one that %s for a moment: the last ones have to do', async (_, spoil) => {
+    const clock = virtualClock();
+    const { tls } = await connected(clock);
+    const first = tls();
+    await spoil();
+    clock.advance(60_000);
+    expect(tls()).toBe(first);
+    await write('two');
+    clock.advance(1_000);
+    expect(tls()).toEqual(holding('two'));
+  });
+
+  test('are read again at once after a refusal', async () => {
+    const clock = virtualClock();
+    const { tls, authorization } = await connected(clock);
+    await write('two');
+    clock.advance(1_000);
+    expect(tls()).toEqual(holding('one'));
+    await authorization(true);
+    expect(tls()).toEqual(holding('two'));
+  });
+
+  test('one that is missing from the beginning is named', async () => {
+    const path = await file('config', kubeconfig('https://a', pems));
+    await expect(connect({ kubeconfig: path, env: {} })).rejects.toThrow(
+      `${join(dir, 'tls.crt')}: cannot be read (ENOENT)`,
+    );
+  });
+
+  test('the authority of a pod is read again, too', async () => {
+    const clock = virtualClock();
+    await write('one');
+    await file('token', 't');
+    const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
+    const { tls } = await connect({ env, serviceAccountDir: dir, clock });
+    await write('two');
+    clock.advance(60_000);
+    expect(tls()).toEqual({ ca: Buffer.from('ca.crt two') });
+  });
 });
 
 describe('kubeconfig', () => {

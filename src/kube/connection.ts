@@ -3,8 +3,10 @@ import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:http';
 import { delimiter, join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
+import type { Clock } from '../runtime/clock.ts';
 import { fileToken } from './file-token.ts';
 import { readKubeconfig } from './kubeconfig.ts';
+import { fileTls } from './tls-files.ts';
 
 export type TlsOptions = Pick<
   ConnectionOptions,
@@ -35,9 +37,12 @@ export interface ConnectOptions {
     readonly HOME?: string | undefined;
     readonly KUBERNETES_SERVICE_HOST?: string | undefined;
     readonly KUBERNETES_SERVICE_PORT?: string | undefined;
+    /** Exec plugins get all of it. */
+    readonly [variable: string]: string | undefined;
   };
   /** Where the kubelet mounts the ServiceAccount. */
   readonly serviceAccountDir?: string;
+  readonly clock?: Clock;
 }
 
 const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -45,7 +50,7 @@ const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** The named kubeconfig, else $KUBECONFIG, else ~/.kube/config if it exists, else the pod's own ServiceAccount. */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const files = kubeconfigFiles(options);
-  if (files.length > 0) return readKubeconfig(files, options.context);
+  if (files.length > 0) return readKubeconfig(files, options);
   return inCluster(options);
 }
 
@@ -56,7 +61,8 @@ function kubeconfigFiles({ kubeconfig, env }: ConnectOptions): readonly string[]
   return usual && existsSync(usual) ? [usual] : [];
 }
 
-async function inCluster({ env, serviceAccountDir = SERVICE_ACCOUNT_DIR }: ConnectOptions): Promise<Connection> {
+async function inCluster(options: ConnectOptions): Promise<Connection> {
+  const { env, serviceAccountDir = SERVICE_ACCOUNT_DIR, clock } = options;
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   if (!host || !port) {
     throw new Error(
@@ -64,15 +70,12 @@ async function inCluster({ env, serviceAccountDir = SERVICE_ACCOUNT_DIR }: Conne
         '(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)',
     );
   }
-  const [ca, namespace] = await Promise.all([
-    readFile(join(serviceAccountDir, 'ca.crt')),
-    readFile(join(serviceAccountDir, 'namespace'), 'utf8').catch(() => undefined),
-  ]);
-  const tls = { ca };
+  const tls = fileTls({}, { ca: join(serviceAccountDir, 'ca.crt') }, clock);
+  const namespace = await readFile(join(serviceAccountDir, 'namespace'), 'utf8').catch(() => undefined);
   return {
     server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
-    tls: () => tls,
+    tls: () => tls(),
     namespace: namespace?.trim(),
-    authorization: fileToken(join(serviceAccountDir, 'token')),
+    authorization: fileToken(join(serviceAccountDir, 'token'), clock),
   };
 }

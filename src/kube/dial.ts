@@ -2,19 +2,25 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Connection, TlsOptions } from './connection.ts';
 
-/** Opens connections to the server itself. Throws where a certificate or key cannot be read. */
-export function dialler({ server, tls }: Pick<Connection, 'server' | 'tls'>): () => Socket {
+/**
+ * Opens connections to the server, on their own or through what leads there already. Throws where a certificate or key
+ * cannot be read.
+ */
+export function dialler({ server, tls }: Pick<Connection, 'server' | 'tls'>): (through?: Socket) => Socket {
   const host = server.hostname.replace(/^\[|\]$/g, '');
-  if (server.protocol !== 'https:') return () => connect({ host, port: Number(server.port || 80) });
+  if (server.protocol !== 'https:') {
+    return (through) => through ?? connect({ host, port: Number(server.port || 80) });
+  }
   // An address is no name that a server could have a certificate for.
   const name = isIP(host) === 0 && { servername: host };
   const target = { host, port: Number(server.port || 443), ...name };
   let proof = provenBy(tls());
-  return () => {
+  return (through) => {
     proof = renewed(proof, tls());
     const mine = proof;
     const { session, secureContext } = mine;
-    const socket = connectTls({ ...target, ...mine.tls, secureContext, ...(session && { session }) });
+    const way = { ...target, ...(through && { socket: through }), ...(session && { session }) };
+    const socket = connectTls({ ...way, ...mine.tls, secureContext });
     // The next one need not prove everything again.
     socket.on('session', (ticket: Buffer) => {
       mine.session = ticket;

@@ -1,81 +1,51 @@
-import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import type { Connection } from './connection.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../runtime/clock.ts';
+import type { Connection, TlsOptions } from './connection.ts';
+import { type Credential, type RenewedCredential, renewing } from './credential.ts';
 import { fileToken } from './file-token.ts';
+import { chooseContext, type Entry, pathIn, text } from './kubeconfig-file.ts';
+import { fileTls } from './tls-files.ts';
 
-interface Named {
-  readonly name: string;
-  /** Where it stands: relative paths start in that folder. */
-  readonly file: string;
-}
-type Fields = Readonly<Record<string, unknown>>;
-interface Cluster extends Named {
-  readonly cluster: Fields;
-}
-interface User extends Named {
-  readonly user: Fields;
-}
-interface Context extends Named {
-  readonly context: Fields;
-}
-interface Kubeconfig {
-  readonly current: string | undefined;
-  readonly clusters: readonly Cluster[];
-  readonly users: readonly User[];
-  readonly contexts: readonly Context[];
+export interface KubeconfigOptions {
+  readonly context?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock | undefined;
 }
 
-// What we read ourselves. A kubeconfig that uses more (exec plugins, OIDC, proxies …) goes to client-node.
-const CLUSTER_FIELDS = new Set([
-  'server',
-  'certificate-authority',
-  'certificate-authority-data',
-  'insecure-skip-tls-verify',
-  'tls-server-name',
-  'extensions',
-]);
-const USER_FIELDS = new Set([
-  'token',
-  'tokenFile',
-  'client-certificate',
-  'client-certificate-data',
-  'client-key',
-  'client-key-data',
-]);
 const IMPERSONATION_FIELDS = ['as', 'as-uid', 'as-groups', 'as-user-extra'];
 
 /** The connection that a kubeconfig (or several: the first to name a thing wins) describes. */
-export async function readKubeconfig(files: readonly string[], context?: string): Promise<Connection> {
-  const config = merge(await Promise.all(files.map(load)));
-  const name = context ?? config.current;
-  const where = files.join(', ');
-  if (!name) throw new Error(`${where}: no current-context; name one with --context`);
-  const chosen = find(config.contexts, name, 'context', where).context;
-  const cluster = find(config.clusters, text(chosen['cluster']) ?? '', 'cluster', where);
-  const userName = text(chosen['user']);
-  const user = userName ? find(config.users, userName, 'user', where) : undefined;
-  const namespace = text(chosen['namespace']);
+export async function readKubeconfig(files: readonly string[], options: KubeconfigOptions): Promise<Connection> {
+  const { cluster, user, namespace } = await chooseContext(files, options.context);
   const server = serverOf(cluster);
   if (user) refuseImpersonation(user);
-
-  const plain =
-    Object.keys(cluster.cluster).every((field) => CLUSTER_FIELDS.has(field)) &&
-    Object.keys(user?.user ?? {}).every((field) => USER_FIELDS.has(field));
-  if (plain) return { ...(await plainConnection(cluster, user)), server, namespace };
-  const { readForeignKubeconfig } = await import('./foreign-kubeconfig.ts');
-  return { ...(await readForeignKubeconfig(files, name)), server, namespace };
+  const proxy = proxyOf(cluster);
+  const pems = tlsOf(cluster, user, options.clock);
+  const credential = await credentialOf(cluster, user, options);
+  const tls = joined(pems, credential.pair);
+  return {
+    server,
+    namespace,
+    tls,
+    agent: proxy && (await (await import('./proxy-agent.ts')).proxyAgent({ server, tls }, proxy)),
+    authorization(refused) {
+      // What was refused may have been the certificate.
+      if (refused) pems(refused);
+      return credential.authorization(refused);
+    },
+  };
 }
 
 /** `api.corp:6443` is a URL too, of the scheme "api.corp"; it would send the token in the clear to who knows whom. */
-function serverOf({ file, name, cluster }: Cluster): URL {
-  const server = URL.parse(text(cluster['server']) ?? '');
+function serverOf({ file, name, fields }: Entry): URL {
+  const server = URL.parse(text(fields['server']) ?? '');
   if (server?.protocol === 'https:' || server?.protocol === 'http:') return server;
   throw new Error(`${file}: cluster "${name}" has no valid server; expected a URL like https://host:6443`);
 }
 
 /** Who is to act with the rights of another must not act with their own. */
-function refuseImpersonation({ file, name, user }: User): void {
-  const field = IMPERSONATION_FIELDS.find((candidate) => isGiven(user[candidate]));
+function refuseImpersonation({ file, name, fields }: Entry): void {
+  const field = IMPERSONATION_FIELDS.find((candidate) => isGiven(fields[candidate]));
   if (!field) return;
   throw new Error(
     `${file}: user "${name}" has "${field}": impersonation is not supported; ` +
@@ -86,81 +56,81 @@ function refuseImpersonation({ file, name, user }: User): void {
 const isGiven = (value: unknown): boolean =>
   typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : text(value) !== undefined;
 
-async function plainConnection(cluster: Cluster, user: User | undefined): Promise<Omit<Connection, 'server'>> {
-  const [ca, cert, key] = await Promise.all([
-    bytes(cluster.cluster, 'certificate-authority', cluster.file),
-    bytes(user?.user, 'client-certificate', user?.file),
-    bytes(user?.user, 'client-key', user?.file),
-  ]);
-  const servername = text(cluster.cluster['tls-server-name']);
-  const tls = {
-    ...(ca && { ca }),
-    ...(cert && { cert }),
-    ...(key && { key }),
-    ...(servername && { servername }),
-    ...(cluster.cluster['insecure-skip-tls-verify'] === true && { rejectUnauthorized: false }),
-  };
-  return {
-    tls: () => tls,
-    authorization: bearer(user),
-  };
+function proxyOf({ file, name, fields }: Entry): URL | undefined {
+  const given = text(fields['proxy-url']);
+  if (!given) return;
+  const proxy = URL.parse(given);
+  if (proxy && /^(https?|socks[45]?[ah]?):$/.test(proxy.protocol)) return proxy;
+  // Not quoted: it may hold a password.
+  throw new Error(`${file}: cluster "${name}" has no valid proxy-url; expected a URL like http://host:3128`);
 }
 
-function bearer(user: User | undefined): Connection['authorization'] {
-  // client-go: a token file wins over a token.
-  const file = text(user?.user['tokenFile']);
-  if (file) return fileToken(resolve(dirname(user?.file ?? ''), file));
-  const token = text(user?.user['token']);
-  const header = token && `Bearer ${token}`;
-  return () => header;
+function tlsOf(cluster: Entry, user: Entry | undefined, clock: Clock | undefined): ReturnType<typeof fileTls> {
+  const ca = pem(cluster, 'certificate-authority');
+  const cert = pem(user, 'client-certificate');
+  const key = pem(user, 'client-key');
+  const servername = text(cluster.fields['tls-server-name']);
+  const fixed = {
+    ...(ca.bytes && { ca: ca.bytes }),
+    ...(cert.bytes && { cert: cert.bytes }),
+    ...(key.bytes && { key: key.bytes }),
+    ...(servername && { servername }),
+    ...(cluster.fields['insecure-skip-tls-verify'] === true && { rejectUnauthorized: false }),
+  };
+  return fileTls(fixed, { ca: ca.path, cert: cert.path, key: key.path }, clock);
 }
 
 /** `field-data` is base64 and wins over `field`, a path. */
-async function bytes(fields: Fields | undefined, field: string, beside = ''): Promise<Buffer | undefined> {
-  const data = text(fields?.[`${field}-data`]);
-  if (data) return Buffer.from(data, 'base64');
-  const file = text(fields?.[field]);
-  return file ? readFile(resolve(dirname(beside), file)) : undefined;
+function pem(entry: Entry | undefined, field: string): { readonly bytes?: Buffer; readonly path?: string | undefined } {
+  const data = text(entry?.fields[`${field}-data`]);
+  if (data) return { bytes: Buffer.from(data, 'base64') };
+  return { path: entry && pathIn(entry, field) };
 }
 
-async function load(file: string): Promise<Kubeconfig> {
-  const source = await readFile(file, 'utf8');
-  let parsed: unknown;
-  try {
-    // JSON is YAML, and needs no parser to be loaded.
-    parsed = source.trimStart().startsWith('{') ? JSON.parse(source) : (await import('yaml')).parse(source);
-  } catch {
-    // The parser's own words would quote the file, and with it a token.
-    parsed = undefined;
-  }
-  if (typeof parsed !== 'object' || parsed === null) throw new Error(`${file}: not a kubeconfig (YAML or JSON)`);
-  const fields = parsed as Fields;
-  const entries = <E>(name: string): E[] =>
-    (Array.isArray(fields[name]) ? fields[name] : []).map((entry) => ({ ...entry, file }) as E);
-  return {
-    current: text(fields['current-context']),
-    clusters: entries<Cluster>('clusters'),
-    users: entries<User>('users'),
-    contexts: entries<Context>('contexts'),
+/** The same object for as long as both parts are the same. */
+function joined(files: () => TlsOptions, pair: RenewedCredential['pair']): () => TlsOptions {
+  let tls: TlsOptions = {};
+  return () => {
+    const next: TlsOptions = { ...files(), ...pair() };
+    if (!isDeepStrictEqual(next, tls)) tls = next;
+    return tls;
   };
 }
 
-function merge(configs: readonly Kubeconfig[]): Kubeconfig {
-  return {
-    current: configs.find((config) => config.current)?.current,
-    clusters: configs.flatMap((config) => config.clusters),
-    users: configs.flatMap((config) => config.users),
-    contexts: configs.flatMap((config) => config.contexts),
-  };
+/** As in client-go, what stands in the kubeconfig wins over what somebody else would have to be asked for. */
+async function credentialOf(
+  cluster: Entry,
+  user: Entry | undefined,
+  { env, clock }: KubeconfigOptions,
+): Promise<RenewedCredential> {
+  const own = user && ownAuthorization(user, clock);
+  if (own) return { authorization: own, pair: () => undefined };
+  const obtain = user && (await giverOf(cluster, user, { env, clock }));
+  if (!obtain) return { authorization: () => undefined, pair: () => undefined };
+  const credential = renewing(obtain, clock);
+  // At once, so that who starts is told what is wrong, and the certificate is there for the first connection.
+  await credential.authorization();
+  return credential;
 }
 
-function find<E extends Named>(entries: readonly E[], name: string, what: string, where: string): E {
-  const entry = entries.find((candidate) => candidate.name === name);
-  if (!entry) throw new Error(`${where}: there is no ${what} "${name}"`);
-  // `cluster: null` is legal YAML.
-  return { ...entry, [what]: (entry as unknown as Fields)[what] ?? {} };
+/** A token file wins over a token. */
+function ownAuthorization(user: Entry, clock: Clock | undefined): Connection['authorization'] | undefined {
+  const file = pathIn(user, 'tokenFile');
+  if (file) return fileToken(file, clock);
+  const token = text(user.fields['token']);
+  if (token) return () => `Bearer ${token}`;
+  const { username, password } = user.fields;
+  if (!text(username)) return;
+  const pair = Buffer.from(`${username}:${text(password) ?? ''}`).toString('base64');
+  return () => `Basic ${pair}`;
 }
 
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+async function giverOf(
+  cluster: Entry,
+  user: Entry,
+  options: Pick<KubeconfigOptions, 'env' | 'clock'>,
+): Promise<(() => Promise<Credential>) | undefined> {
+  if (user.fields['exec']) return (await import('./exec-plugin.ts')).execPlugin(user, cluster, options);
+  if (user.fields['auth-provider']) return (await import('./foreign-kubeconfig.ts')).authProvider(user);
+  return;
 }

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A cluster, user or context, and the file it stands in. */
+export interface Entry {
+  readonly name: string;
+  readonly file: string;
+  readonly fields: Fields;
+}
+
+/** What a context names. */
+export interface Chosen {
+  readonly cluster: Entry;
+  readonly user: Entry | undefined;
+  readonly namespace: string | undefined;
+}
+
+interface Kubeconfig {
+  readonly current: string | undefined;
+  readonly clusters: readonly Entry[];
+  readonly users: readonly Entry[];
+  readonly contexts: readonly Entry[];
+}
+
+/** The context of that name, else the current one; where several files name a thing, the first wins. */
+export async function chooseContext(files: readonly string[], context: string | undefined): Promise<Chosen> {
+  const configs = await Promise.all(files.map(load));
+  const where = files.join(', ');
+  const find = (what: 'context' | 'cluster' | 'user', name: string): Entry => {
+    const entry = configs.flatMap((config) => config[`${what}s`]).find((other) => other.name === name);
+    if (!entry) throw new Error(`${where}: there is no ${what} "${name}"`);
+    return entry;
+  };
+  const wanted = context ?? configs.find((config) => config.current)?.current;
+  if (!wanted) throw new Error(`${where}: no current-context; name one with --context`);
+  const { fields } = find('context', wanted);
+  const user = text(fields['user']);
+  return {
+    cluster: find('cluster', text(fields['cluster']) ?? ''),
+    user: user ? find('user', user) : undefined,
+    namespace: text(fields['namespace']),
+  };
+}
+
+/** A path in a field; relative ones start in the folder of the kubeconfig. */
+export function pathIn({ file, fields }: Entry, field: string): string | undefined {
+  const path = text(fields[field]);
+  return path && resolve(dirname(file), path);
+}
+
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+async function load(file: string): Promise<Kubeconfig> {
+  const parsed = await parse(await readFile(file, 'utf8'));
+  if (!isFields(parsed)) throw new Error(`${file}: not a kubeconfig (YAML or JSON)`);
+  const entries = (what: string): Entry[] => {
+    const list = parsed[`${what}s`];
+    // `cluster: null` is legal YAML.
+    return (Array.isArray(list) ? list.filter(isFields) : []).map((entry) => ({
+      name: text(entry['name']) ?? '',
+      file,
+      fields: isFields(entry[what]) ? entry[what] : {},
+    }));
+  };
+  return {
+    current: text(parsed['current-context']),
+    clusters: entries('cluster'),
+    users: entries('user'),
+    contexts: entries('context'),
+  };
+}
+
+async function parse(source: string): Promise<unknown> {
+  try {
+    // JSON is YAML, and needs no parser to be loaded.
+    return source.trimStart().startsWith('{') ? JSON.parse(source) : (await import('yaml')).parse(source);
+  } catch {
+    // The parser's own words would quote the file, and with it a token.
+    return undefined;
+  }
+}
+
+export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;

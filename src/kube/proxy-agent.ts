@@ -1,0 +1,81 @@
+import type { Agent } from 'node:http';
+import { isIPv6, type Socket } from 'node:net';
+import { http, https } from '../runtime/node-http.ts';
+import type { Connection } from './connection.ts';
+import { dialler } from './dial.ts';
+
+/** Opens a connection to the server at its end, and gives up when nothing has come for so many milliseconds. */
+type Tunnel = (idleMs: number | undefined) => Promise<Socket>;
+
+// Shorter than the API server and most load balancers keep an idle connection.
+const KEEP_ALIVE_MS = 50_000;
+
+/** Reaches the server through a proxy that sees no more than its name: http://, https:// or socks5://. */
+export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>, proxy: URL): Promise<Agent> {
+  const { protocol, hostname, port } = connection.server;
+  const isSecure = protocol === 'https:';
+  const host = bare(hostname);
+  const tunnel = await tunnelTo({ host, port: Number(port || (isSecure ? 443 : 80)) }, proxy);
+  const dial = dialler(connection);
+  const kept = { keepAlive: true, timeout: KEEP_ALIVE_MS };
+  const agent = isSecure ? new https.Agent(kept) : new http.Agent(kept);
+  agent.createConnection = ({ timeout }, callback) => {
+    const done = callback as (error: Error | null, socket?: Socket) => void;
+    tunnel(timeout).then(
+      (socket) => done(null, dial(socket).setTimeout(KEEP_ALIVE_MS)),
+      (error: Error) => done(error),
+    );
+    return undefined;
+  };
+  return agent;
+}
+
+async function tunnelTo(target: { readonly host: string; readonly port: number }, proxy: URL): Promise<Tunnel> {
+  if (proxy.protocol.startsWith('socks')) {
+    const { socksTunnel } = await import('./foreign-kubeconfig.ts');
+    return socksTunnel(proxy.href, target.host, target.port);
+  }
+  const authority = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${target.port}`;
+  return (idleMs) => connectThrough(proxy, authority, idleMs);
+}
+
+function connectThrough(proxy: URL, authority: string, idleMs: number | undefined): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const request = (proxy.protocol === 'https:' ? https : http).request({
+    method: 'CONNECT',
+    host: bare(proxy.hostname),
+    port: proxy.port,
+    path: authority,
+    headers: { host: authority, ...credentials(proxy) },
+    agent: false,
+    timeout: idleMs,
+  });
+  const refuse = (status: number | undefined) => reject(failure(`ERR_PROXY_ANSWERED_${status}`));
+  request.once('error', reject);
+  request.once('timeout', () => request.destroy(failure('ERR_PROXY_SILENT')));
+  request.once('response', (answer) => {
+    refuse(answer.statusCode);
+    answer.destroy();
+  });
+  request.once('connect', ({ statusCode }, socket) => {
+    request.removeAllListeners('timeout');
+    (socket as Socket).setTimeout(0);
+    if (statusCode === 200) return resolve(socket as Socket);
+    refuse(statusCode);
+    socket.destroy();
+  });
+  request.end();
+  return promise;
+}
+
+/** All that is told of a failure is its code. */
+const failure = (code: string) => Object.assign(new Error(code), { code });
+
+/** Brackets around an IPv6 address belong to the URL, not to the address. */
+const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
+
+function credentials({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+}
