@@ -17,18 +17,29 @@ export class AgentWire implements Wire {
 
   send(exchange: Exchange): void {
     const { method, path, headers, body } = exchange.request;
-    const options = { ...this.#target, agent: this.#agent, timeout: exchange.idleMs, method, path, headers };
+    const options = { ...this.#target, agent: this.#agent, timeout: exchange.headMs, method, path, headers };
     const request = this.#request(options, (answer) => {
       exchange.carriedBy(answer, request.reusedSocket);
+      request.setTimeout(exchange.idleMs);
       answer.on('data', (piece: Buffer) => exchange.push(piece));
       answer.on('error', (error) => exchange.breakOff(error));
       answer.on('end', () => exchange.complete());
       exchange.begin(answer.statusCode ?? 0, answer.headers['retry-after']);
     });
-    exchange.carriedBy({ pause() {}, resume() {}, destroy: () => request.destroy() }, request.reusedSocket);
+    const destroy = () => {
+      if (exchange.isReused && exchange.status === 0) this.forgetIdle();
+      request.destroy();
+    };
+    exchange.carriedBy({ pause() {}, resume() {}, destroy }, request.reusedSocket);
     request.on('timeout', () => exchange.breakOff(new Silence('silent')));
     request.on('error', (error) => exchange.breakOff(error));
     request.end(body);
+  }
+
+  forgetIdle(): void {
+    for (const sockets of Object.values(this.#agent.freeSockets)) {
+      for (const socket of sockets ?? []) socket.destroy();
+    }
   }
 
   close(): void {

@@ -8,6 +8,8 @@ export interface Request {
 /** What carries exchanges to the server. */
 export interface Wire {
   send(exchange: Exchange): void;
+  /** Closes the connections that carry nothing, so that the next exchange gets a new one. */
+  forgetIdle(): void;
   /** Breaks everything that is under way. */
   close(): void;
 }
@@ -22,13 +24,17 @@ export interface Carrier {
 /** Nothing has been sent or received for too long. */
 export class Silence extends Error {}
 
+/** Why there was no connection, in words that may be told to anybody. */
+export class Obstacle extends Error {}
+
 // What nobody has asked for yet is not taken in beyond this.
 const HELD_BYTES = 1024 * 1024;
 
 /** One request and its answer, as far as it has come. */
 export class Exchange {
   readonly request: Request;
-  /** How long nothing may be sent or received before it counts as lost. */
+  /** How long nothing may be sent or received before it counts as lost: until the answer begins, and from then on. */
+  readonly headMs: number;
   readonly idleMs: number;
   status = 0;
   retryAfter: string | undefined;
@@ -43,8 +49,9 @@ export class Exchange {
   #over: 'complete' | Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(request: Request, idleMs: number) {
+  constructor(request: Request, headMs: number, idleMs: number) {
     this.request = request;
+    this.headMs = headMs;
     this.idleMs = idleMs;
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { candidate, type LeaseServer, start } from '../../test/support/lease-world.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
+import { LEASES } from '../api/resources.ts';
 
 describe('the first', () => {
   test('creates the lease and renews it every two seconds', async () => {
@@ -137,6 +138,25 @@ describe('losing it', () => {
       expect(a.leadership()?.held()).toBe(false);
     },
   );
+
+  test('a leader whose kept connections all fell silent renews on a new one before its time is over', async () => {
+    const world = await start();
+    const a = candidate(world, 'a');
+    await a.live(1500);
+    const ref = { namespace: 'system', name: 'attune' };
+    await Promise.all([1, 2, 3].map(() => world.clients[0]?.get(LEASES, ref)));
+    const dead = Math.max(...world.api.requests.map(({ socket }) => socket));
+    const answer = world.server.answer.bind(world.server);
+    world.server.answer = (exchange) => void (exchange.socket > dead && answer(exchange));
+    const sent = world.api.requests.length;
+    a.clock.advance(500);
+    await eventually(() => world.api.requests.length).toBe(sent + 1);
+    a.clock.advance(5000);
+    await eventually(() => world.server.writes.length).toBe(2);
+    await a.live(6000);
+    expect(a.told).not.toContain('lost');
+    expect(a.leadership()?.held()).toBe(true);
+  });
 
   test('a leader that was frozen knows that it does not lead, before anything else happens', async () => {
     const world = await start();

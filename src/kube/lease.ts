@@ -60,6 +60,8 @@ class Election {
   #holder: string | undefined;
   /** When the lease must have been renewed. */
   #deadline = Number.NEGATIVE_INFINITY;
+  /** When we last tried to write it. */
+  #sentAt = Number.NEGATIVE_INFINITY;
   #leading = false;
   /** We have once tried to take the lease. Broken off, such a write may yet have arrived. */
   #inDoubt = false;
@@ -179,10 +181,10 @@ class Election {
     };
   }
 
-  /** Renews once a retry period; false when the deadline passed or another took over. */
+  /** Renews once a retry period, after a try that hung at once; false when the deadline passed or another took over. */
   async #renewInTime(): Promise<boolean> {
     const { clock } = this.#options;
-    await pause(clock, Math.min(RETRY_MS, this.#deadline - clock.now()), this.#signal);
+    await pause(clock, Math.min(this.#sentAt + RETRY_MS, this.#deadline) - clock.now(), this.#signal);
     if (this.#signal.aborted) return true;
     if (clock.now() >= this.#deadline) return false;
     const renewed = await this.#attempt(async (signal) => {
@@ -233,8 +235,8 @@ class Election {
   /** Writes ourselves into the lease, on top of what was seen; the deadline moves only when that succeeded. */
   async #write(signal: AbortSignal): Promise<void> {
     const { client, clock, namespace, name, identity } = this.#options;
-    const sentAt = clock.now();
-    const now = microTime(sentAt);
+    this.#sentAt = clock.now();
+    const now = microTime(this.#sentAt);
     const old = this.#lease;
     const ours = old?.spec?.holderIdentity === identity;
     const spec = {
@@ -251,7 +253,7 @@ class Election {
         ? await this.#replace({ ...old, spec }, signal)
         : await client.create<Lease>(LEASES, namespace, { ...body, spec }, { signal }),
     );
-    this.#deadline = sentAt + RENEW_DEADLINE_MS;
+    this.#deadline = this.#sentAt + RENEW_DEADLINE_MS;
   }
 
   #replace(lease: Lease, signal: AbortSignal): Promise<Lease> {

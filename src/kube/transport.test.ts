@@ -4,8 +4,12 @@ import { eventually } from '../../test/support/eventually.ts';
 import { configMap } from '../../test/support/scripted-api.ts';
 import { collect, startClient as start } from '../../test/support/scripted-client.ts';
 import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
-import type { ClientOptions } from './client.ts';
+import type { ClientOptions, KubeClient } from './client.ts';
 import { KubeError } from './kube-error.ts';
+
+const raise = (error: Error): never => {
+  throw error;
+};
 
 describe('failures', () => {
   const secret = 'c2VjcmV0LWJ5dGVz';
@@ -80,6 +84,34 @@ describe('failures', () => {
     await expect(client.create(CONFIG_MAPS, 'a', {})).rejects.toMatchObject({ reason: 'Unreachable' });
   });
 
+  const threeLines = async (client: KubeClient) => {
+    await Promise.all([1, 2, 3].map(() => client.get(CONFIG_MAPS, { name: 'a' })));
+  };
+
+  test('when one kept connection turns out to be dead, the others are not tried', async () => {
+    const { api, client } = await start((e) => (isDead(e.socket) ? e.cut() : e.json(200, { ok: true })));
+    let dead = 0;
+    const isDead = (socket: number) => socket <= dead;
+    await threeLines(client);
+    dead = 3;
+    expect(await client.get(CONFIG_MAPS, { name: 'a' })).toEqual({ ok: true });
+    expect(api.requests).toHaveLength(5);
+  });
+
+  test('nor when it was silent until the caller lost patience', async () => {
+    const { api, client } = await start((e) => (isDead(e.socket) ? undefined : e.json(200, { ok: true })));
+    let dead = 0;
+    const isDead = (socket: number) => socket <= dead;
+    await threeLines(client);
+    dead = 3;
+    const call = new AbortController();
+    const waiting = expect(client.replace(CONFIG_MAPS, { name: 'a' }, {}, { signal: call.signal })).rejects.toThrow();
+    await eventually(() => api.requests.length).toBe(4);
+    call.abort();
+    await waiting;
+    expect(await client.replace(CONFIG_MAPS, { name: 'a' }, {})).toEqual({ ok: true });
+  });
+
   test('a call that is called off ends with the reason given, before and after it was sent', async () => {
     const { api, client } = await start(() => {});
     const stop = new AbortController();
@@ -106,6 +138,45 @@ describe('failures', () => {
     );
     await client.get(CONFIG_MAPS, { name: 'a' });
     expect(asked).toEqual([false, true]);
+  });
+
+  test('after a 401 it is asked on a new connection, which alone shows a new certificate', async () => {
+    const { api, client } = await start((e) => (e.socket > 1 ? e.json(200, {}) : e.status(401, 'Unauthorized')));
+    await client.get(CONFIG_MAPS, { name: 'a' });
+    expect(api.requests.map(({ socket }) => socket)).toEqual([1, 2]);
+  });
+
+  const unread = Object.assign(new Error(`cannot read ${secret}`), { code: 'ENOENT' });
+  test.each([
+    ['thrown', () => Promise.reject(unread), 'no credential: ENOENT'],
+    ['not even promised', () => raise(unread), 'no credential: ENOENT'],
+    ['of a plugin', () => Promise.reject(Object.assign(new Error(secret), { code: secret })), 'no credential'],
+  ])(
+    'a credential that cannot be had (%s) is as no server at all, and quotes nothing',
+    async (_, authorization, detail) => {
+      const { client } = await start((e) => e.json(200, {}), {}, { authorization });
+      const error = await client.get(CONFIG_MAPS, { name: 'a' }).catch((cause: unknown) => cause);
+      expect(error).toMatchObject({ status: 0, reason: 'Unreachable' });
+      expect((error as Error).message).toBe(`get /api/v1/configmaps/a: Unreachable: ${detail}`);
+      expect(`${(error as Error).stack} ${(error as Error).cause}`).not.toContain(secret);
+    },
+  );
+
+  test('who calls off does not wait for a credential', async () => {
+    const { client } = await start(() => {}, {}, { authorization: () => new Promise<string>(() => {}) });
+    const call = new AbortController();
+    const reason = new Error('enough');
+    const get = () => client.get(CONFIG_MAPS, { name: 'a' }, { signal: call.signal });
+    const waiting = expect(get()).rejects.toBe(reason);
+    call.abort(reason);
+    await waiting;
+    await expect(get()).rejects.toBe(reason);
+  });
+
+  test('a watch whose answer does not begin is lost sooner than one that is quiet', async () => {
+    const { client } = await start({ watch: [() => {}] }, { idleMs: 100, watchIdleMs: 1_000_000 });
+    const watching = client.watch(CONFIG_MAPS, {}, '1', new AbortController().signal).next();
+    await expect(watching).rejects.toMatchObject({ reason: 'Silent' });
   });
 });
 

@@ -1,7 +1,7 @@
 import { AgentWire } from './agent-wire.ts';
 import type { Connection } from './connection.ts';
 import { dialler } from './dial.ts';
-import { Exchange, type Request, Silence, type Wire } from './exchange.ts';
+import { Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
 import { KubeError, type LocalReason, refusal, type Verb } from './kube-error.ts';
 import { KeptLines } from './wire.ts';
 
@@ -91,6 +91,9 @@ export class Transport {
       let exchange = await this.#send(call, false);
       if (exchange.status === 401) {
         await collect(call, exchange);
+        // A client certificate that was renewed meanwhile is shown on new connections only.
+        this.#wire.forgetIdle();
+        this.#watchWire.forgetIdle();
         exchange = await this.#send(call, true);
       }
       code = String(exchange.status);
@@ -113,8 +116,8 @@ export class Transport {
   }
 
   async #send(call: Call, refused: boolean): Promise<Exchange> {
-    const authorization = this.#connection.authorization(refused);
-    const request = this.#request(call, typeof authorization === 'object' ? await authorization : authorization);
+    const credential = this.#credential(call, refused);
+    const request = this.#request(call, typeof credential === 'object' ? await credential : credential);
     const first = this.#attempt(call, request);
     try {
       return await first.answered;
@@ -127,6 +130,15 @@ export class Transport {
     return await second.answered.catch((error: unknown) => {
       throw bodyFailure(call, error);
     });
+  }
+
+  #credential(call: Call, refused: boolean): string | undefined | Promise<string | undefined> {
+    try {
+      const given = this.#connection.authorization(refused);
+      return typeof given === 'object' ? whenGiven(call, given) : given;
+    } catch (error) {
+      throw noCredential(call, error);
+    }
   }
 
   #request(call: Call, authorization: string | undefined): Request {
@@ -152,7 +164,9 @@ export class Transport {
 
   #attempt(call: Call, request: Request): Exchange {
     const { signal } = call;
-    const exchange = new Exchange(request, call.idleMs ?? this.#idleMs);
+    const idleMs = call.idleMs ?? this.#idleMs;
+    // A watch may be quiet for long, but a server begins to answer at once.
+    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs);
     const callOff = () => exchange.breakOff(abortReason(signal));
     if (signal?.aborted) callOff();
     else (call.verb === 'watch' ? this.#watchWire : this.#wire).send(exchange);
@@ -167,6 +181,28 @@ export class Transport {
 function isReset(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+/** Who gives credentials knows nothing of the caller's signal, and may take as long as a plugin takes. */
+async function whenGiven(call: Call, given: Promise<string | undefined>): Promise<string | undefined> {
+  const { signal } = call;
+  const called = Promise.withResolvers<never>();
+  const callOff = () => called.reject(abortReason(signal));
+  if (signal?.aborted) callOff();
+  signal?.addEventListener('abort', callOff, { once: true });
+  try {
+    return await Promise.race([given, called.promise]);
+  } catch (error) {
+    throw signal?.aborted ? abortReason(signal) : noCredential(call, error);
+  } finally {
+    signal?.removeEventListener('abort', callOff);
+  }
+}
+
+/** What a plugin or a file says of its failure may quote the credential: nothing of it is told but its code. */
+function noCredential(call: Call, error: unknown): KubeError {
+  const code = String((error as NodeJS.ErrnoException | undefined)?.code);
+  return failure(call, 'Unreachable', /^E[A-Z0-9_]+$/.test(code) ? `no credential: ${code}` : 'no credential');
 }
 
 /** Why the caller called off; always an Error. */
@@ -184,6 +220,7 @@ export function bodyFailure(call: Call, error: unknown): Error {
   if (call.signal?.aborted) return abortReason(call.signal);
   if (error instanceof KubeError) return error;
   if (error instanceof Silence) return failure(call, 'Silent');
+  if (error instanceof Obstacle) return failure(call, 'Unreachable', error.message);
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   return failure(call, 'Unreachable', code ?? 'the answer broke off');
 }

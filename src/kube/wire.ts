@@ -1,13 +1,18 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { AnswerParser } from './answer-parser.ts';
-import { type Exchange, type Request, Silence, type Wire } from './exchange.ts';
+import { type Carrier, type Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
 
-/** Opens a connection to the server. */
+/** Opens a connection to the server; throws where it cannot even begin. */
 type Dial = () => Socket;
 
 // The API server closes idle connections after 90 s, many load balancers after 60 s. We must be first: a write on a
 // connection that is just being closed is neither known to be done nor known to be not done.
 const KEEP_ALIVE_MS = 50_000;
+
+// Until a connection can be used. A server that is there takes milliseconds; a SYN that was lost is sent again after 1, 3
+// and 7 s.
+const DIAL_MS = 10_000;
 
 /**
  * Kept connections to one server, each of which carries one exchange at a time; the one used last is used first.
@@ -31,8 +36,12 @@ export class KeptLines implements Wire {
     const line = this.#nextIdle();
     if (this.#closed) exchange.breakOff(new Error('closed'));
     else if (line) line.carry(exchange);
-    else if (this.#lines.size < this.#maxLines) this.#open().carry(exchange);
+    else if (this.#lines.size < this.#maxLines) this.#open(exchange);
     else this.#waiting.push(exchange);
+  }
+
+  forgetIdle(): void {
+    for (const line of this.#idle.splice(0)) line.destroy();
   }
 
   close(): void {
@@ -41,10 +50,18 @@ export class KeptLines implements Wire {
     for (const line of this.#lines) line.destroy();
   }
 
-  #open(): Line {
-    const line = new Line(this.#dial(), { free: () => this.#free(line), gone: () => this.#gone(line) });
-    this.#lines.add(line);
-    return line;
+  #open(exchange: Exchange): void {
+    try {
+      const line: Line = new Line(this.#dial(), {
+        free: () => this.#free(line),
+        gone: () => this.#gone(line),
+        stale: () => this.forgetIdle(),
+      });
+      this.#lines.add(line);
+      line.carry(exchange);
+    } catch (error) {
+      exchange.breakOff(new Obstacle((error as NodeJS.ErrnoException).code ?? 'no connection could be opened'));
+    }
   }
 
   #free(line: Line): void {
@@ -57,8 +74,11 @@ export class KeptLines implements Wire {
     this.#lines.delete(line);
     const at = this.#idle.indexOf(line);
     if (at >= 0) this.#idle.splice(at, 1);
-    const next = this.#nextWaiting();
-    if (next) this.send(next);
+    while (this.#lines.size < this.#maxLines) {
+      const next = this.#nextWaiting();
+      if (!next) return;
+      this.send(next);
+    }
   }
 
   /** One that is being closed is still among them for a moment. */
@@ -75,24 +95,34 @@ export class KeptLines implements Wire {
   }
 }
 
+interface LineOwner {
+  free(): void;
+  gone(): void;
+  /** The connection was kept, and no answer began on it: what broke it has hit the others that are kept as well. */
+  stale(): void;
+}
+
 /** One connection. */
-class Line {
+class Line implements Carrier {
   readonly #socket: Socket;
-  readonly #owner: { readonly free: () => void; readonly gone: () => void };
+  readonly #owner: LineOwner;
   readonly #parser: AnswerParser;
   #exchange: Exchange | undefined;
+  readonly #dialling: NodeJS.Timeout;
   #isUsed = false;
   #error: Error | undefined;
 
-  constructor(socket: Socket, owner: { readonly free: () => void; readonly gone: () => void }) {
+  constructor(socket: Socket, owner: LineOwner) {
     this.#socket = socket;
     this.#owner = owner;
     this.#parser = new AnswerParser({
-      head: (status, retryAfter) => this.#exchange?.begin(status, retryAfter),
+      head: (status, retryAfter) => this.#begin(status, retryAfter),
       data: (bytes) => this.#exchange?.push(bytes),
       end: (reusable) => this.#end(reusable),
     });
     socket.setNoDelay(true);
+    this.#dialling = setTimeout(() => this.#fail(new Obstacle(`no connection within ${DIAL_MS / 1000} s`)), DIAL_MS);
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => clearTimeout(this.#dialling));
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('timeout', () => this.#fail(new Silence('silent')));
     socket.on('error', (error) => this.#fail(error));
@@ -105,14 +135,23 @@ class Line {
 
   carry(exchange: Exchange): void {
     this.#exchange = exchange;
-    exchange.carriedBy(this.#socket, this.#isUsed);
+    exchange.carriedBy(this, this.#isUsed);
     this.#isUsed = true;
-    this.#socket.setTimeout(exchange.idleMs);
+    this.#socket.setTimeout(exchange.headMs);
     this.#socket.ref();
     this.#socket.write(textOf(exchange.request));
   }
 
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   destroy(): void {
+    if (this.#exchange?.isReused && this.#exchange.status === 0) this.#owner.stale();
     this.#socket.destroy();
   }
 
@@ -123,6 +162,12 @@ class Line {
     } catch (error) {
       this.#fail(error as Error);
     }
+  }
+
+  #begin(status: number, retryAfter: string | undefined): void {
+    const exchange = this.#exchange;
+    if (exchange && exchange.idleMs !== exchange.headMs) this.#socket.setTimeout(exchange.idleMs);
+    exchange?.begin(status, retryAfter);
   }
 
   #end(reusable: boolean): void {
@@ -145,6 +190,7 @@ class Line {
   }
 
   #close(): void {
+    clearTimeout(this.#dialling);
     this.#owner.gone();
     if (!this.#error && this.#parser.close()) return;
     this.#exchange?.breakOff(this.#error ?? Object.assign(new Error('closed'), { code: 'ECONNRESET' }));
