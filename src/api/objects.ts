@@ -6,6 +6,7 @@ interface ObjectMeta {
   readonly resourceVersion: string;
   readonly generation?: number;
   readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly managedFields?: readonly { readonly time?: string; readonly fieldsV1?: Readonly<Record<string, unknown>> }[];

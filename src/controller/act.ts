@@ -15,6 +15,7 @@ import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Strategy } from './engine-deps.ts';
 import type { Jobs } from './jobs.ts';
+import type { Replacements } from './replacements.ts';
 import { sourceId, type WorkloadState } from './workload-state.ts';
 
 /** One source whose change is to reach one workload. */
@@ -48,6 +49,7 @@ export interface ActDeps {
   /** A short text that stands for a long one. */
   readonly shorten: (text: string) => string;
   readonly jobs: Jobs;
+  readonly replacements: Pick<Replacements, 'replace'>;
   readonly parse: (kind: WorkloadKind, object: KubeObject) => Workload;
   /** The answer to a write is the newest object: no need to wait for the watch. */
   readonly seen: (workload: Workload) => void;
@@ -74,7 +76,7 @@ export function createAct(deps: ActDeps): Act {
     if (action === 'patch') return patch(deps, { kind, state, changes, edit, now });
     const seq = state.seq + 1;
     if (action === 'run') await run(deps, { state, changes, edit, now });
-    else await deps.jobs.replace(state, edit);
+    else await deps.replacements.replace(state, edit);
     // The watch may have brought the Job, and the number with it.
     state.seq = Math.max(state.seq, seq);
     return done(deps, state, true);

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { WEB, web } from '../../test/support/engine-world.ts';
 import { eventually } from '../../test/support/eventually.ts';
+import type { Exchange } from '../../test/support/scripted-api.ts';
+import { startClient } from '../../test/support/scripted-client.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
-import { KubeError } from '../kube/kube-error.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { newState } from './workload-state.ts';
 
@@ -11,33 +12,29 @@ interface Shard {
   readonly data: { readonly ledger: string };
 }
 
-/** A store of one ConfigMap, of which the test says when a write is carried out. */
-function ledger() {
+/** One ConfigMap, on a server that leaves it to the test when a write is carried out. */
+async function ledger() {
   const clock = virtualClock();
-  const writes: { readonly shard: Shard; readonly carryOut: () => void }[] = [];
+  const writes: { readonly carryOut: () => void }[] = [];
   let stored: Shard | undefined;
-  const refuse = (status: number, reason: string) => new KubeError({ verb: 'get', path: 'ledger', status, reason });
-  const put = (shard: Shard): Promise<Shard> =>
-    new Promise((resolve, reject) => {
-      const carryOut = () => {
-        if (stored?.metadata.resourceVersion !== shard.metadata.resourceVersion) return reject(refuse(409, 'Conflict'));
-        const version = Number(stored?.metadata.resourceVersion ?? 0) + 1;
-        stored = { ...shard, metadata: { ...shard.metadata, resourceVersion: String(version) } };
-        resolve(stored);
-      };
-      writes.push({ shard, carryOut });
-    });
-  const client = {
-    async get() {
-      if (!stored) throw refuse(404, 'NotFound');
-      return stored;
-    },
-    create: (_resource: unknown, _namespace: unknown, shard: Shard) => put(shard),
-    replace: (_resource: unknown, _ref: unknown, shard: Shard) => put(shard),
+  const carryOut = (exchange: Exchange): void => {
+    const shard = JSON.parse(exchange.body) as Shard;
+    if (stored?.metadata.resourceVersion !== shard.metadata.resourceVersion) {
+      exchange.status(409, 'Conflict');
+      return;
+    }
+    const version = Number(stored?.metadata.resourceVersion ?? 0) + 1;
+    stored = { ...shard, metadata: { ...shard.metadata, resourceVersion: String(version) } };
+    exchange.json(200, stored);
   };
+  const { client } = await startClient((exchange) => {
+    if (exchange.verb !== 'get') writes.push({ carryOut: () => carryOut(exchange) });
+    else if (stored) exchange.json(200, stored);
+    else exchange.status(404, 'NotFound');
+  });
   const state = newState(web(3), undefined);
   const checkpoint = new Checkpoint({
-    client: client as never,
+    client,
     clock,
     namespace: 'attune',
     keyId: 'k',
@@ -60,7 +57,7 @@ function ledger() {
 }
 
 test('writes that take longer than a flush stay in their order', async () => {
-  const { clock, checkpoint, writes, apply, stored } = ledger();
+  const { clock, checkpoint, writes, apply, stored } = await ledger();
   await checkpoint.load();
   apply('1');
   clock.advance(1000);

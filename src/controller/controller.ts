@@ -76,14 +76,14 @@ async function begins(deps: ControllerDeps, hands: Hands, term: AbortSignal): Pr
 }
 
 /** A new term: know what the leader before us settled, finish what it began, and only then write. */
-async function takeOver(deps: ControllerDeps, { core, jobs, pauses }: Hands): Promise<void> {
+async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Hands): Promise<void> {
   const { engine, checkpoint } = core;
   if (deps.options.enableHa) {
     await checkpoint.load();
     engine.reconsider();
   }
   checkpoint.forgetPast();
-  await jobs.resume();
+  await replacements.resume();
   for (const { workload } of engine.states.values()) pauses.seen(workload);
 }
 

@@ -10,6 +10,7 @@ import { createJobs } from './jobs.ts';
 import { Pauses } from './pauses.ts';
 import type { ReconcileDeps } from './reconcile.ts';
 import { ReplacementJournal } from './replacement-journal.ts';
+import { Replacements } from './replacements.ts';
 import type { WorkloadState } from './workload-state.ts';
 
 // A conflict tells of a version that the watch will bring; only if it does not, we ask.
@@ -42,9 +43,8 @@ export function createHands(
     workload: (key) => engine.states.get(key)?.workload,
     seen: (object) => seen(door.workload(DEPLOYMENTS, object).workload),
   });
-  const namespace = options.ownNamespace || undefined;
-  const journal = new ReplacementJournal({ client, namespace, unsafe: (error) => report.unsafeJobs(error) });
-  const jobs = createJobs({ client, clock, journal, shorten, fieldManager: FIELD_MANAGER, signal });
+  const jobs = createJobs({ client, shorten, fieldManager: FIELD_MANAGER });
+  const replacements = createReplacements(deps, signal);
   const act = createAct({
     client,
     clock,
@@ -52,6 +52,7 @@ export function createHands(
     mayStore,
     shorten,
     jobs,
+    replacements,
     seen,
     policy: options,
     strategy: options.reloadStrategy,
@@ -85,7 +86,19 @@ export function createHands(
     isDelivered: (state, change) => cameAfter({ ...core, client, parse }, state, change),
     fresh: ({ workload: { ref } }) => watches.refresh(kindNamed(ref.kind)?.plural),
   };
-  return { core, pauses, jobs, reconcileDeps };
+  return { core, pauses, replacements, reconcileDeps };
+}
+
+function createReplacements({ options, client, clock, report }: ControllerDeps, signal: AbortSignal): Replacements {
+  const namespace = options.ownNamespace || undefined;
+  return new Replacements({
+    client,
+    clock,
+    signal,
+    journal: new ReplacementJournal({ client, namespace, unsafe: (error) => report.unsafeJobs(error) }),
+    fieldManager: FIELD_MANAGER,
+    stuck: (ref, error) => report.stuckJob(ref, error),
+  });
 }
 
 export type Hands = ReturnType<typeof createHands>;

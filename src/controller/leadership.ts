@@ -40,6 +40,7 @@ export function electedLeadership({ client, clock, namespace, identity, report }
     async run(signal, lead) {
       const term = new AbortController();
       const stop = new AbortController();
+      const over = Promise.withResolvers<void>();
       let leading: Promise<void> | undefined;
       const election = elect(
         {
@@ -52,8 +53,7 @@ export function electedLeadership({ client, clock, namespace, identity, report }
             held = () => leadership.held();
             report.leading(true);
             leading = lead(term.signal);
-            // Whoever waits for it sees the failure; until then it must not bring the process down.
-            leading.catch(() => {});
+            leading.catch(over.reject);
           },
           onLost() {
             held = () => false;
@@ -68,15 +68,19 @@ export function electedLeadership({ client, clock, namespace, identity, report }
         },
         stop.signal,
       );
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-      term.abort();
-      await leading;
-      stop.abort();
-      await election;
-      held = () => false;
+      if (signal.aborted) over.resolve();
+      signal.addEventListener('abort', () => over.resolve(), { once: true });
+      try {
+        await over.promise;
+        term.abort();
+        await leading;
+      } finally {
+        // Who cannot work must not keep the lead.
+        term.abort();
+        stop.abort();
+        await election;
+        held = () => false;
+      }
     },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { APP, source, WEB, web } from '../../test/support/engine-world.ts';
+import { APP, source, WEB, web, webObject } from '../../test/support/engine-world.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { writing } from '../../test/support/writing-world.ts';
 import { DEFAULT_KEYS, RECORD } from '../api/annotations.ts';
@@ -9,7 +9,7 @@ const unread = (version: number) => ({ ...source('B', version), fingerprint: und
 const compat = { compat: true, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
 
 test('what has to be read again before it can be written waits anew after the reading', async () => {
-  const world = writing();
+  const world = await writing();
   world.put(source('B', 10));
   // A listing after a broken watch: something was written, perhaps only a label.
   world.put(unread(12));
@@ -23,7 +23,7 @@ test('what has to be read again before it can be written waits anew after the re
 
 test('what changes while the server is asked about the past is not settled with it', async () => {
   const [asking, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const world = writing(
+  const world = await writing(
     {},
     {
       async isDelivered(_state, { current }) {
@@ -41,34 +41,33 @@ test('what changes while the server is asked about the past is not settled with 
   world.put(source('C', 11));
   asked.resolve();
   await eventually(() => world.writes.length).toBe(1);
-  expect(JSON.stringify(world.writes[0]?.body)).toContain('c000');
-  world.writes[0]?.answer(web(20, { mark: 'C' }));
+  expect(world.writes[0]?.body).toContain('c000');
+  world.writes[0]?.json(200, webObject(20, { mark: 'C' }));
   await pass;
   expect(world.state().applied.get(ID)).toBe('C');
 });
 
 test('what went back while it was written is written back', async () => {
-  const world = writing({ policy: compat });
+  const world = await writing({ policy: compat });
   world.put(source('B', 10));
   const pass = world.reconcile();
   await eventually(() => world.writes.length).toBe(1);
   world.put(source('A', 21));
   world.engine.workloadSeen(web(20, { mark: 'B' }), 'watch');
-  world.writes[0]?.answer(web(20, { mark: 'B' }));
+  world.writes[0]?.json(200, webObject(20, { mark: 'B' }));
   await pass;
   expect(world.waits()).toEqual([ID]);
 });
 
 test('a write that is undone before its answer comes is noticed', async () => {
-  const world = writing();
+  const world = await writing();
   world.put(source('B', 10));
   const pass = world.reconcile();
   await eventually(() => world.writes.length).toBe(1);
-  const body = (world.writes[0]?.body ?? {}) as { metadata?: { annotations: Record<string, string> } };
-  const annotations = { [RECORD]: body.metadata?.annotations[RECORD] ?? '' };
+  const annotations = { [RECORD]: JSON.parse(world.writes[0]?.body ?? '').metadata.annotations[RECORD] };
   world.engine.workloadSeen(web(20, { mark: 'B', annotations }), 'watch');
   world.engine.workloadSeen(web(21, { annotations }), 'watch');
-  world.writes[0]?.answer(web(20, { mark: 'B', annotations }));
+  world.writes[0]?.json(200, webObject(20, { mark: 'B', annotations }));
   await pass;
   expect(world.told).toEqual(['reverted']);
   expect(world.waits()).toEqual([ID]);

@@ -9,6 +9,8 @@ export interface Replacement {
   readonly ref: WorkloadRef;
   /** Of the Job that is to go. */
   readonly uid: string;
+  /** As it was decided upon; undefined in what an earlier release wrote. */
+  readonly resourceVersion?: string | undefined;
   readonly manifest: unknown;
 }
 
@@ -32,10 +34,10 @@ export class ReplacementJournal {
     this.#deps = deps;
   }
 
-  async begin(uid: string, ref: WorkloadRef, manifest: unknown): Promise<Replacement> {
-    const kept: Replacement = { ref, uid, manifest };
-    await this.#unlessForbidden(() => this.#write(uid, Buffer.from(JSON.stringify(kept)).toString('base64')));
-    return kept;
+  async begin(replacement: Replacement): Promise<Replacement> {
+    const kept = Buffer.from(JSON.stringify(replacement)).toString('base64');
+    await this.#unlessForbidden(() => this.#write(replacement.uid, kept));
+    return replacement;
   }
 
   /** Those that were begun and not closed. */
@@ -82,8 +84,9 @@ export class ReplacementJournal {
 
 function parse(encoded: string): Replacement[] {
   try {
-    const { ref, uid, manifest } = JSON.parse(Buffer.from(encoded, 'base64').toString()) as Partial<Replacement>;
-    return ref && uid ? [{ ref, uid, manifest }] : [];
+    const kept = JSON.parse(Buffer.from(encoded, 'base64').toString()) as Partial<Replacement>;
+    const { ref, uid, resourceVersion, manifest } = kept;
+    return ref && uid ? [{ ref, uid, resourceVersion, manifest }] : [];
   } catch {
     return [];
   }

@@ -1,7 +1,7 @@
 import type { Resource } from '../api/resources.ts';
 import type { SourceRef } from '../api/sources.ts';
 import { UNKNOWN } from '../domain/ledger.ts';
-import type { Workload } from '../domain/workload.ts';
+import type { Workload, WorkloadRef } from '../domain/workload.ts';
 import type { Scope } from '../kube/client.ts';
 import type { KubeError } from '../kube/kube-error.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -66,6 +66,12 @@ export class SystemReport {
 
   unsafeJobs(error: KubeError | undefined): void {
     this.#once('Jobs are replaced without a safety net: a crash between delete and create loses one', error, 'secrets');
+  }
+
+  stuckJob({ namespace, name }: WorkloadRef, error: KubeError): void {
+    this.#log.error(`Job ${namespace}/${name} is being replaced, and there is no new one yet: ${error.message}`, {
+      again: 'soon',
+    });
   }
 
   waitingForServer(error: KubeError): void {

@@ -1,5 +1,6 @@
 import { DEFAULT_KEYS } from '../../src/api/annotations.ts';
 import { kindNamed, type WorkloadKind } from '../../src/api/kinds.ts';
+import type { KubeObject } from '../../src/api/objects.ts';
 import type { SourceRef } from '../../src/api/sources.ts';
 import { Engine } from '../../src/controller/engine.ts';
 import type { CheckpointEntry, EngineDeps } from '../../src/controller/engine-deps.ts';
@@ -32,9 +33,15 @@ export interface Look {
   readonly mark?: string;
 }
 
-export function web(version: number, { uid = 'w', annotations = {}, image = 'v1', mark }: Look = {}): Workload {
+export const web = (version: number, look: Look = {}): Workload => parsed(webObject(version, look));
+
+export const parsed = (object: KubeObject): Workload =>
+  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest: (text) => text });
+
+/** The same as the server sends it. */
+export function webObject(version: number, { uid = 'w', annotations = {}, image = 'v1', mark }: Look = {}) {
   const env = mark ? [{ name: 'STAKATER_APP_CONFIGMAP', value: markOf(mark) }] : [];
-  const object = {
+  return {
     metadata: {
       name: 'web',
       namespace: 'shop',
@@ -47,7 +54,6 @@ export function web(version: number, { uid = 'w', annotations = {}, image = 'v1'
       template: { spec: { containers: [{ name: 'app', image, env, envFrom: [{ configMapRef: { name: 'app' } }] }] } },
     },
   };
-  return parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest: (text) => text });
 }
 
 export interface Options {

@@ -1,23 +1,18 @@
-import type { KubeObject } from '../../src/api/objects.ts';
 import { createAct } from '../../src/controller/act.ts';
 import { type ReconcileDeps, reconcile } from '../../src/controller/reconcile.ts';
-import type { Workload } from '../../src/domain/workload.ts';
-import { running, WEB } from './engine-world.ts';
+import { parsed, running, WEB } from './engine-world.ts';
+import type { Exchange } from './scripted-api.ts';
+import { startClient } from './scripted-client.ts';
 
-/**
- * An engine with hands, of which the server's answers are in the test's hands: it says when a write is answered, and
- * with which object.
- */
-export function writing(options: Parameters<typeof running>[0] = {}, parts: Partial<ReconcileDeps> = {}) {
+/** An engine with hands, on a server that leaves it to the test when a write is answered, and with which object. */
+export async function writing(options: Parameters<typeof running>[0] = {}, parts: Partial<ReconcileDeps> = {}) {
   const world = running(options);
-  const writes: { readonly body: unknown; readonly answer: (workload: Workload) => void }[] = [];
+  const writes: Exchange[] = [];
+  const { client } = await startClient((exchange) => void writes.push(exchange));
   const policy = options.policy ?? world.policy;
   const none = () => {};
   const act = createAct({
-    client: {
-      patch: (_kind: unknown, _ref: unknown, body: unknown) =>
-        new Promise((resolve) => writes.push({ body, answer: (workload) => resolve(workload) })),
-    } as never,
+    client,
     clock: world.clock,
     policy,
     strategy: 'env-vars',
@@ -28,7 +23,8 @@ export function writing(options: Parameters<typeof running>[0] = {}, parts: Part
     mayStore: () => true,
     shorten: (text) => text,
     jobs: {} as never,
-    parse: (_kind, object: KubeObject) => object as unknown as Workload,
+    replacements: {} as never,
+    parse: (_kind, object) => parsed(object),
     seen: (workload) => world.engine.workloadSeen(workload, 'write'),
     touch: none,
   });
