@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { KubeError, refusal } from './kube-error.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 const status = (reason: string, message: string, details?: object) => ({ kind: 'Status', reason, message, details });
 
@@ -29,8 +33,19 @@ test.each([
   ['header', '3', undefined, 3000],
   ['Status', undefined, { retryAfterSeconds: 5 }, 5000],
   ['neither', undefined, undefined, undefined],
-  ['a date, which no API server sends', 'Wed, 21 Oct 2015 07:28:00 GMT', undefined, undefined],
+  ['header and Status', '3', { retryAfterSeconds: 5 }, 3000],
+  ['a date', 'Wed, 21 Oct 2015 07:28:00 GMT', undefined, 20_000],
+  ['a date that is over', 'Wed, 21 Oct 2015 07:27:00 GMT', undefined, 0],
+  ['a date of a wrong clock', 'Fri, 31 Dec 2038 23:59:59 GMT', undefined, 300_000],
+  ['a very large number', '9'.repeat(400), undefined, 300_000],
+  ['an unusable header', 'soon', { retryAfterSeconds: 5 }, 5000],
+  ['an empty header', '', { retryAfterSeconds: 5 }, 5000],
+  ['a negative number', '-5', { retryAfterSeconds: 5 }, 5000],
+  ['a date that is none', 'Wed, 99 Foo GMT', undefined, undefined],
+  ['an unusable Status', undefined, { retryAfterSeconds: -1 }, undefined],
+  ['text in the Status', undefined, { retryAfterSeconds: 'soon' }, undefined],
 ])('Retry-After by %s', (_, header, details, expected) => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2015-10-21T07:27:40Z') });
   const error = refusal({ verb: 'get', path: '/x' }, 429, status('TooManyRequests', '', details), header);
   expect(error.retryAfterMs).toBe(expected);
 });

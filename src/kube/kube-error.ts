@@ -73,6 +73,9 @@ const REASONS: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
+// Who says more is mistaken, or its clock is.
+const MAX_RETRY_AFTER_MS = 300_000;
+
 /** Reads the refusal out of an answer: from the Status object where there is one, else from the bare HTTP status. */
 export function refusal(
   call: { readonly verb: Verb; readonly path: string },
@@ -81,15 +84,30 @@ export function refusal(
   retryAfter?: string,
 ): KubeError {
   const answer = isStatus(body) ? body : undefined;
-  const seconds = Number(retryAfter ?? answer?.details?.retryAfterSeconds ?? Number.NaN);
   return new KubeError({
     verb: call.verb,
     path: call.path,
     status,
     reason: answer?.reason || REASONS[status] || `Http${status}`,
     detail: mayQuoteSecret(call) ? undefined : answer?.message,
-    retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined,
+    retryAfterMs: bounded(waitOf(retryAfter) ?? secondsOf(answer?.details?.retryAfterSeconds)),
   });
+}
+
+/** Retry-After is a number of seconds or, from proxies, a date. */
+function waitOf(header: string | undefined): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const at = text.endsWith(' GMT') ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : at - Date.now();
+}
+
+function secondsOf(seconds: unknown): number | undefined {
+  return typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : undefined;
+}
+
+function bounded(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
 }
 
 function isStatus(body: unknown): body is Status {
