@@ -1,8 +1,9 @@
 import type { Agent } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
+import { isIP, isIPv6, type Socket } from 'node:net';
 import { http, https } from '../runtime/node-http.ts';
 import type { Connection } from './connection.ts';
 import { dialler } from './dial.ts';
+import { Obstacle } from './exchange.ts';
 
 /** Opens a connection to the server at its end, and gives up when nothing has come for so many milliseconds. */
 type Tunnel = (idleMs: number | undefined) => Promise<Socket>;
@@ -21,10 +22,9 @@ export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>,
   const agent = isSecure ? new https.Agent(kept) : new http.Agent(kept);
   agent.createConnection = ({ timeout }, callback) => {
     const done = callback as (error: Error | null, socket?: Socket) => void;
-    tunnel(timeout).then(
-      (socket) => done(null, dial(socket).setTimeout(KEEP_ALIVE_MS)),
-      (error: Error) => done(error),
-    );
+    tunnel(timeout)
+      .then((socket) => dial(socket).setTimeout(KEEP_ALIVE_MS))
+      .then((socket) => done(null, socket), done);
     return undefined;
   };
   return agent;
@@ -41,18 +41,21 @@ async function tunnelTo(target: { readonly host: string; readonly port: number }
 
 function connectThrough(proxy: URL, authority: string, idleMs: number | undefined): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const host = bare(proxy.hostname);
   const request = (proxy.protocol === 'https:' ? https : http).request({
     method: 'CONNECT',
-    host: bare(proxy.hostname),
+    host,
     port: proxy.port,
+    // Else the certificate of the proxy would have to be that of the server, whom the header names.
+    servername: isIP(host) === 0 ? host : '',
     path: authority,
     headers: { host: authority, ...credentials(proxy) },
     agent: false,
     timeout: idleMs,
   });
-  const refuse = (status: number | undefined) => reject(failure(`ERR_PROXY_ANSWERED_${status}`));
+  const refuse = (status: number | undefined) => reject(new Obstacle(`the proxy answered ${status}`));
   request.once('error', reject);
-  request.once('timeout', () => request.destroy(failure('ERR_PROXY_SILENT')));
+  request.once('timeout', () => request.destroy(new Obstacle('the proxy says nothing')));
   request.once('response', (answer) => {
     refuse(answer.statusCode);
     answer.destroy();
@@ -67,9 +70,6 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
   request.end();
   return promise;
 }
-
-/** All that is told of a failure is its code. */
-const failure = (code: string) => Object.assign(new Error(code), { code });
 
 /** Brackets around an IPv6 address belong to the URL, not to the address. */
 const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
