@@ -1,39 +1,28 @@
 import type { Agent } from 'node:http';
+import { TLSSocket } from 'node:tls';
 import { http, https } from '../runtime/node-http.ts';
-import { type Exchange, Silence, type Wire } from './exchange.ts';
+import { dialLimit, type Exchange, Obstacle, Silence, type Wire } from './exchange.ts';
 
 /** Goes the way that a Node agent knows, through a proxy for example. */
 export class AgentWire implements Wire {
   readonly #agent: Agent;
+  readonly #maxLines: number;
   readonly #target: { readonly host: string; readonly port: string };
   readonly #request: typeof http.request;
+  readonly #waiting: Exchange[] = [];
+  #lines = 0;
 
-  constructor({ protocol, hostname, port }: URL, agent: Agent) {
+  constructor({ protocol, hostname, port }: URL, agent: Agent, maxLines: number) {
     const secure = protocol === 'https:';
     this.#agent = agent;
+    this.#maxLines = maxLines;
     this.#request = secure ? https.request : http.request;
     this.#target = { host: hostname.replace(/^\[|\]$/g, ''), port: port || (secure ? '443' : '80') };
   }
 
   send(exchange: Exchange): void {
-    const { method, path, headers, body } = exchange.request;
-    const options = { ...this.#target, agent: this.#agent, timeout: exchange.headMs, method, path, headers };
-    const request = this.#request(options, (answer) => {
-      exchange.carriedBy(answer, request.reusedSocket);
-      request.setTimeout(exchange.idleMs);
-      answer.on('data', (piece: Buffer) => exchange.push(piece));
-      answer.on('error', (error) => exchange.breakOff(error));
-      answer.on('end', () => exchange.complete());
-      exchange.begin(answer.statusCode ?? 0, answer.headers['retry-after']);
-    });
-    const destroy = () => {
-      if (exchange.isReused && exchange.status === 0) this.forgetIdle();
-      request.destroy();
-    };
-    exchange.carriedBy({ pause() {}, resume() {}, destroy }, request.reusedSocket);
-    request.on('timeout', () => exchange.breakOff(new Silence('silent')));
-    request.on('error', (error) => exchange.breakOff(error));
-    request.end(body);
+    if (this.#lines >= this.#maxLines) this.#waiting.push(exchange);
+    else this.#start(exchange);
   }
 
   forgetIdle(): void {
@@ -43,6 +32,56 @@ export class AgentWire implements Wire {
   }
 
   close(): void {
+    for (const exchange of this.#waiting.splice(0)) exchange.breakOff(new Error('closed'));
     this.#agent.destroy();
+  }
+
+  #start(exchange: Exchange): void {
+    try {
+      this.#carry(exchange);
+    } catch (error) {
+      exchange.breakOff(new Obstacle((error as NodeJS.ErrnoException).code ?? 'no connection could be opened'));
+    }
+  }
+
+  #carry(exchange: Exchange): void {
+    const { method, path, headers, body } = exchange.request;
+    const options = { ...this.#target, agent: this.#agent, timeout: exchange.headMs, method, path, headers };
+    const request = this.#request(options, (answer) => {
+      exchange.carriedBy(answer, request.reusedSocket);
+      answer.on('data', (piece: Buffer) => exchange.push(piece));
+      answer.on('error', (error) => exchange.breakOff(error));
+      answer.on('end', () => exchange.complete());
+      request.setTimeout(exchange.idleMs);
+      exchange.begin(answer.statusCode ?? 0, answer.headers['retry-after']);
+    });
+    this.#lines += 1;
+    const destroy = () => {
+      if (exchange.isReused && exchange.status === 0) this.forgetIdle();
+      request.destroy();
+    };
+    exchange.carriedBy({ pause() {}, resume() {}, destroy }, request.reusedSocket);
+    const dialled = dialLimit((error) => exchange.breakOff(error));
+    request.on('socket', (socket) => {
+      if (socket instanceof TLSSocket && !request.reusedSocket) socket.once('secureConnect', dialled);
+      else dialled();
+    });
+    request.on('timeout', () => exchange.breakOff(new Silence('silent')));
+    request.on('error', (error) => exchange.breakOff(error));
+    request.on('close', () => {
+      dialled();
+      this.#lines -= 1;
+      // The agent has the connection back in a moment.
+      process.nextTick(() => this.#startWaiting());
+    });
+    request.end(body);
+  }
+
+  #startWaiting(): void {
+    while (this.#lines < this.#maxLines) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      if (!next.isOver) this.#start(next);
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { configMap } from '../../test/support/scripted-api.ts';
 import { collect, startClient as start } from '../../test/support/scripted-client.ts';
@@ -89,9 +89,8 @@ describe('failures', () => {
   };
 
   test('when one kept connection turns out to be dead, the others are not tried', async () => {
-    const { api, client } = await start((e) => (isDead(e.socket) ? e.cut() : e.json(200, { ok: true })));
     let dead = 0;
-    const isDead = (socket: number) => socket <= dead;
+    const { api, client } = await start((e) => (e.socket <= dead ? e.cut() : e.json(200, { ok: true })));
     await threeLines(client);
     dead = 3;
     expect(await client.get(CONFIG_MAPS, { name: 'a' })).toEqual({ ok: true });
@@ -99,9 +98,8 @@ describe('failures', () => {
   });
 
   test('nor when it was silent until the caller lost patience', async () => {
-    const { api, client } = await start((e) => (isDead(e.socket) ? undefined : e.json(200, { ok: true })));
     let dead = 0;
-    const isDead = (socket: number) => socket <= dead;
+    const { api, client } = await start((e) => (e.socket <= dead ? undefined : e.json(200, { ok: true })));
     await threeLines(client);
     dead = 3;
     const call = new AbortController();
@@ -209,6 +207,50 @@ describe('through an agent, as proxies need it', () => {
     expect(await get()).toEqual({ ok: true });
     await expect(client.create(CONFIG_MAPS, 'a', {})).rejects.toMatchObject({ reason: 'Unreachable' });
     await expect(get()).rejects.toMatchObject({ reason: 'Silent' });
+  });
+
+  test('calls over the limit wait for a free connection, watches do not', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { api, client } = await through(
+      { get: [(e) => gate.promise.then(() => e.json(200, {}))], watch: [() => {}] },
+      { maxSockets: 1 },
+    );
+    const call = new AbortController();
+    const get = (name: string, signal?: AbortSignal) => client.get(CONFIG_MAPS, { name }, { signal });
+    const calls = [get('a'), get('b', call.signal).catch(() => {}), get('c')];
+    call.abort();
+    const watching = client.watch(CONFIG_MAPS, {}, '1', new AbortController().signal).next();
+    await eventually(() => api.requests.length).toBe(2);
+    gate.resolve();
+    await Promise.all(calls);
+    const gets = api.requests.filter(({ verb }) => verb === 'get');
+    expect(gets.map(({ path }) => path)).toEqual(['/api/v1/configmaps/a', '/api/v1/configmaps/c']);
+    expect(new Set(gets.map(({ socket }) => socket)).size).toBe(1);
+    client.close();
+    await expect(watching).rejects.toMatchObject({ reason: 'Unreachable' });
+  });
+
+  test('an agent that throws, and one that never has a connection', async () => {
+    const agent = new Agent();
+    agent.createConnection = () => raise(Object.assign(new Error(), { code: 'ENOENT' }));
+    const { client } = await start(() => {}, {}, { agent });
+    const get = () => client.get(CONFIG_MAPS, { name: 'a' });
+    await expect(get()).rejects.toThrow('Unreachable: ENOENT');
+    agent.createConnection = () => undefined;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const failed = expect(get()).rejects.toThrow('Unreachable: no connection within 10 s');
+    vi.advanceTimersByTime(10_000);
+    vi.useRealTimers();
+    await failed;
+  });
+
+  test('when one kept connection turns out to be dead, the others are not tried', async () => {
+    let dead = 0;
+    const { api, client } = await through((e) => (e.socket <= dead ? e.cut() : e.json(200, { ok: true })));
+    await Promise.all([1, 2, 3].map(() => client.get(CONFIG_MAPS, { name: 'a' })));
+    dead = 3;
+    expect(await client.get(CONFIG_MAPS, { name: 'a' })).toEqual({ ok: true });
+    expect(api.requests).toHaveLength(5);
   });
 
   test('a call that is called off', async () => {

@@ -62,7 +62,8 @@ export class Transport {
     this.#idleMs = options.idleMs ?? IDLE_MS;
     const dial = dialler(connection);
     const { agent, server } = connection;
-    const newWire = (maxLines: number): Wire => (agent ? new AgentWire(server, agent) : new KeptLines(dial, maxLines));
+    const newWire = (maxLines: number): Wire =>
+      agent ? new AgentWire(server, agent, maxLines) : new KeptLines(dial, maxLines);
     this.#wire = newWire(options.maxSockets ?? MAX_SOCKETS);
     this.#watchWire = newWire(Number.POSITIVE_INFINITY);
     this.#prefix = connection.server.pathname.replace(/\/$/, '');

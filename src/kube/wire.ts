@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { AnswerParser } from './answer-parser.ts';
-import { type Carrier, type Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
+import { type Carrier, dialLimit, type Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
 
 /** Opens a connection to the server; throws where it cannot even begin. */
 type Dial = () => Socket;
@@ -9,10 +9,6 @@ type Dial = () => Socket;
 // The API server closes idle connections after 90 s, many load balancers after 60 s. We must be first: a write on a
 // connection that is just being closed is neither known to be done nor known to be not done.
 const KEEP_ALIVE_MS = 50_000;
-
-// Until a connection can be used. A server that is there takes milliseconds; a SYN that was lost is sent again after 1, 3
-// and 7 s.
-const DIAL_MS = 10_000;
 
 /**
  * Kept connections to one server, each of which carries one exchange at a time; the one used last is used first.
@@ -108,7 +104,7 @@ class Line implements Carrier {
   readonly #owner: LineOwner;
   readonly #parser: AnswerParser;
   #exchange: Exchange | undefined;
-  readonly #dialling: NodeJS.Timeout;
+  readonly #dialled: () => void;
   #isUsed = false;
   #error: Error | undefined;
 
@@ -121,8 +117,8 @@ class Line implements Carrier {
       end: (reusable) => this.#end(reusable),
     });
     socket.setNoDelay(true);
-    this.#dialling = setTimeout(() => this.#fail(new Obstacle(`no connection within ${DIAL_MS / 1000} s`)), DIAL_MS);
-    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => clearTimeout(this.#dialling));
+    this.#dialled = dialLimit((error) => this.#fail(error));
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', this.#dialled);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('timeout', () => this.#fail(new Silence('silent')));
     socket.on('error', (error) => this.#fail(error));
@@ -190,7 +186,7 @@ class Line implements Carrier {
   }
 
   #close(): void {
-    clearTimeout(this.#dialling);
+    this.#dialled();
     this.#owner.gone();
     if (!this.#error && this.#parser.close()) return;
     this.#exchange?.breakOff(this.#error ?? Object.assign(new Error('closed'), { code: 'ECONNRESET' }));
