@@ -257,6 +257,31 @@ describe('kubeconfig', () => {
     expect(connection.namespace).toBeUndefined();
   });
 
+  test('several files: the first wins also where it takes a plugin or a proxy', async () => {
+    const one = await file('one', kubeconfig('https://one', '{token: t1}', ', proxy-url: "http://127.0.0.1:1"'));
+    const two = await file('two', kubeconfig('https://two', '{exec: {command: no-such-plugin}}'));
+    const connection = await connect({ env: { KUBECONFIG: [one, two].join(delimiter) } });
+    expect(connection.server.host).toBe('one');
+    expect(await connection.authorization()).toBe('Bearer t1');
+  });
+
+  test('several files: those that do not exist are passed over, those that are damaged are not', async () => {
+    const good = await file('good', kubeconfig('https://good'));
+    const bad = await file('bad', '- [');
+    const list = (...files: readonly string[]) => files.join(delimiter);
+    const missing = join(dir, 'missing');
+    const env = { KUBECONFIG: list(missing, good) };
+    expect((await connect({ env })).server.host).toBe('good');
+    // As the controller does, whose setting it is.
+    expect((await connect({ kubeconfig: env.KUBECONFIG, env })).server.host).toBe('good');
+    await expect(connect({ env: { KUBECONFIG: list(good, bad) } })).rejects.toThrow(`${bad}: not a kubeconfig`);
+    await expect(connect({ env: { KUBECONFIG: list(good, dir) } })).rejects.toThrow(`${dir}: cannot be read (EISDIR)`);
+    await expect(connect({ env: { KUBECONFIG: list(missing, `${missing}2`) } })).rejects.toThrow(
+      `none of the files in $KUBECONFIG exists: ${missing}, ${missing}2; correct the variable, or unset it`,
+    );
+    await expect(connect({ kubeconfig: missing, env })).rejects.toThrow(`${missing}: there is no such file; name`);
+  });
+
   test.each([
     ['no context', 'clusters: []', /no current-context/],
     ['an unknown context', 'current-context: gone', /there is no context "gone"/],

@@ -55,7 +55,8 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 }
 
 function kubeconfigFiles({ kubeconfig, env }: ConnectOptions): readonly string[] {
-  if (kubeconfig) return [kubeconfig];
+  // The settings of the controller hand on what stands in the variable.
+  if (kubeconfig && kubeconfig !== env.KUBECONFIG) return [kubeconfig];
   if (env.KUBECONFIG) return env.KUBECONFIG.split(delimiter).filter((file) => file !== '');
   const usual = env.HOME ? join(env.HOME, '.kube', 'config') : undefined;
   return usual && existsSync(usual) ? [usual] : [];

@@ -26,8 +26,9 @@ interface Kubeconfig {
 
 /** The context of that name, else the current one; where several files name a thing, the first wins. */
 export async function chooseContext(files: readonly string[], context: string | undefined): Promise<Chosen> {
-  const configs = await Promise.all(files.map(load));
+  const configs = (await Promise.all(files.map(load))).filter((config) => config !== undefined);
   const where = files.join(', ');
+  if (configs.length === 0) throw new Error(noneExists(files));
   const find = (what: 'context' | 'cluster' | 'user', name: string): Entry => {
     const entry = configs.flatMap((config) => config[`${what}s`]).find((other) => other.name === name);
     if (!entry) throw new Error(`${where}: there is no ${what} "${name}"`);
@@ -54,8 +55,19 @@ export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-async function load(file: string): Promise<Kubeconfig> {
-  const parsed = await parse(await readFile(file, 'utf8'));
+const noneExists = (files: readonly string[]): string =>
+  files.length === 1
+    ? `${files[0]}: there is no such file; name another with --kubeconfig or $KUBECONFIG`
+    : `none of the files in $KUBECONFIG exists: ${files.join(', ')}; correct the variable, or unset it`;
+
+/** Undefined where there is no such file: a list in $KUBECONFIG may name some that do not exist yet. */
+async function load(file: string): Promise<Kubeconfig | undefined> {
+  const source = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return;
+    throw new Error(`${file}: cannot be read (${error.code})`, { cause: error });
+  });
+  if (source === undefined) return;
+  const parsed = await parse(source);
   if (!isFields(parsed)) throw new Error(`${file}: not a kubeconfig (YAML or JSON)`);
   const entries = (what: string): Entry[] => {
     const list = parsed[`${what}s`];
