@@ -115,3 +115,11 @@ test('a source that a pattern names, gone at the start and back with other data,
   world.put(source('B', 10, ref), true);
   expect(world.waits()).toEqual(['ConfigMap/cfg-1']);
 });
+
+test('a kind that is listed long after the start is judged by what the past says, not by what there is', () => {
+  const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
+  world.sources.put(source('B', 9), false);
+  world.engine.begin();
+  world.engine.workloadSeen(web(3), 'list');
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});

@@ -35,11 +35,10 @@ export class Beliefs {
 
   /** What a workload that was there before us runs with. */
   about(state: WorkloadState, ref: SourceRef): Applied {
-    const { sources, checkpoint } = this.#deps;
+    const { sources } = this.#deps;
     const { workload } = state;
     const id = sourceId(ref);
-    const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
-    const record = checkpoint.believable ? this.recordOf(workload) : undefined;
+    const { entry, record } = this.#past(workload);
     state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
     if (record?.seq === state.seq) state.unplaced = this.unplaced(workload, record);
     const isReverted = entry?.applied[id] === UNKNOWN;
@@ -60,12 +59,22 @@ export class Beliefs {
     return applied !== undefined && applied !== ABSENT && sources.since(ref) <= record.seen;
   }
 
+  /** Whether the past has anything to say about a workload. */
+  knows(workload: Workload): boolean {
+    const { entry, record } = this.#past(workload);
+    return entry !== undefined || record !== undefined;
+  }
+
   /** All sources that the past knows of; some may be gone. */
   sourcesOf(workload: Workload): readonly SourceId[] {
+    const { entry, record } = this.#past(workload);
+    return Object.keys({ ...entry?.applied, ...record?.sources }) as SourceId[];
+  }
+
+  #past(workload: Workload) {
     const { checkpoint } = this.#deps;
     const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
-    const record = checkpoint.believable ? this.recordOf(workload) : undefined;
-    return Object.keys({ ...entry?.applied, ...record?.sources }) as SourceId[];
+    return { entry, record: checkpoint.believable ? this.recordOf(workload) : undefined };
   }
 
   /** A record that we have not written, or not yet heard of: the answer to a write can be lost on its way. */

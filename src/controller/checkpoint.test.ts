@@ -5,6 +5,7 @@ import type { Exchange } from '../../test/support/scripted-api.ts';
 import { startClient } from '../../test/support/scripted-client.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { Checkpoint } from './checkpoint.ts';
+import type { ShardContent } from './ledger-shard.ts';
 import { newState } from './workload-state.ts';
 
 interface Shard {
@@ -52,7 +53,17 @@ async function ledger() {
       state.applied.set('ConfigMap/app', data);
       checkpoint.touch(WEB);
     },
-    stored: () => JSON.parse(stored?.data.ledger ?? '{}').workloads?.[WEB]?.applied['ConfigMap/app'],
+    /** What an earlier process left. */
+    write(applied: Readonly<Record<string, string>>) {
+      const entry = (data: string) => ({ uid: 'w', seq: 0, applied: { 'ConfigMap/app': data } });
+      const workloads = Object.fromEntries(Object.entries(applied).map(([key, data]) => [key, entry(data)]));
+      const text = JSON.stringify({ v: 1, key: 'k', alive: 0, shards: 1, workloads });
+      stored = { metadata: { name: 'attune-ledger-0', resourceVersion: '1' }, data: { ledger: text } };
+    },
+    stored() {
+      const { workloads = {} } = JSON.parse(stored?.data.ledger ?? '{}') as Partial<ShardContent>;
+      return Object.fromEntries(Object.entries(workloads).map(([key, { applied }]) => [key, applied['ConfigMap/app']]));
+    },
   };
 }
 
@@ -74,6 +85,24 @@ test('writes that take longer than a flush stay in their order', async () => {
   writes[1]?.carryOut();
   await eventually(() => writes.length).toBe(3);
   writes[2]?.carryOut();
-  await eventually(stored).toBe('4');
+  await eventually(stored).toEqual({ [WEB]: '4' });
   expect(writes).toHaveLength(3);
+});
+
+test('the past of a kind that cannot be listed yet is kept until it can', async () => {
+  const { clock, checkpoint, writes, apply, stored, write } = await ledger();
+  write({ [WEB]: 'A', 'Rollout/shop/web': 'R', 'Deployment/shop/gone': 'G' });
+  checkpoint.awaits('Deployment');
+  checkpoint.awaits('Rollout');
+  await checkpoint.load();
+  checkpoint.listed('Deployment');
+  checkpoint.forgetPast();
+  apply('B');
+  clock.advance(1000);
+  await eventually(() => writes.length).toBe(1);
+  writes[0]?.carryOut();
+  await eventually(stored).toEqual({ [WEB]: 'B', 'Rollout/shop/web': 'R' });
+  expect(checkpoint.entry('Rollout/shop/web', 'w')?.applied).toEqual({ 'ConfigMap/app': 'R' });
+  checkpoint.listed('Rollout');
+  expect(checkpoint.entry('Rollout/shop/web', 'w')).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import type { KindName } from '../api/kinds.ts';
 import type { Applied, SourceId } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -37,6 +38,8 @@ const OBJECT_BYTES = 700_000;
 const MAX_SHARDS = 1024;
 const READS_AT_ONCE = 8;
 
+type Kept = ShardContent['workloads'][string];
+
 /**
  * What was never rolled, and therefore stands on no workload: kept in ConfigMaps of our own namespace.
  *
@@ -45,7 +48,10 @@ const READS_AT_ONCE = 8;
 export class Checkpoint {
   readonly #deps: CheckpointDeps;
   #shards: LedgerShard[] = [];
-  #past = new Map<string, CheckpointEntry & { readonly uid: string }>();
+  #past = new Map<string, Kept>();
+  /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
+  readonly #awaited = new Set<KindName>();
+  #isForgotten = false;
   #dirty = new Set<number>();
   #cancel: (() => void) | undefined;
   #flushing = Promise.resolve();
@@ -75,6 +81,7 @@ export class Checkpoint {
   async load(): Promise<void> {
     const { namespace, client, clock, keyId, catchUpMaxMs, report } = this.#deps;
     this.#past.clear();
+    this.#isForgotten = false;
     this.#believable = false;
     if (namespace === undefined) return report.checkpoint('first-start');
     const first = new LedgerShard(client, namespace, 0);
@@ -109,9 +116,18 @@ export class Checkpoint {
     }
   }
 
-  /** The past has been asked for all it knows. */
+  /** The past has been asked for all it knows, but for kinds that are still to come. */
   forgetPast(): void {
-    this.#past = new Map();
+    this.#isForgotten = true;
+    this.#past = new Map([...this.#past].filter(([key]) => this.#awaited.has(kindOf(key))));
+  }
+
+  awaits(kind: KindName): void {
+    this.#awaited.add(kind);
+  }
+
+  listed(kind: KindName): void {
+    if (this.#awaited.delete(kind) && this.#isForgotten) this.forgetPast();
   }
 
   touch(key: WorkloadKey): void {
@@ -177,13 +193,12 @@ export class Checkpoint {
 
   /** The text of each shard that moved, by its number; grows the number of shards until each fits. */
   #serialise(): Map<number, string> {
-    const { clock, keyId, namespace, client, states } = this.#deps;
+    const { clock, keyId, namespace, client } = this.#deps;
     const count = this.#shards.length;
     const moved = new Map([...this.#dirty].sort((a, b) => a - b).map((n) => [n, {} as ShardContent['workloads']]));
-    for (const [key, state] of states()) {
-      if (state.applied.size === 0) continue;
+    for (const [key, entry] of this.#kept((candidate) => moved.has(shardOf(candidate, count)))) {
       const shard = moved.get(shardOf(key, count));
-      if (shard) shard[key] = { uid: state.workload.uid, seq: state.seq, applied: this.#storable(state) };
+      if (shard) shard[key] = entry;
     }
     const texts = new Map<number, string>();
     let fits = true;
@@ -198,6 +213,17 @@ export class Checkpoint {
     for (let n = count; n < count * 2; n += 1) this.#shards.push(new LedgerShard(client, namespace, n));
     for (const n of this.#shards.keys()) this.#dirty.add(n);
     return this.#serialise();
+  }
+
+  /** What is worth keeping of the workloads that are meant. */
+  *#kept(isMeant: (key: string) => boolean): Generator<readonly [string, Kept]> {
+    const states = this.#deps.states();
+    for (const [key, state] of states) {
+      if (state.applied.size === 0 || !isMeant(key)) continue;
+      yield [key, { uid: state.workload.uid, seq: state.seq, applied: this.#storable(state) }];
+    }
+    if (!this.#isForgotten) return;
+    for (const [key, entry] of this.#past) if (!states.has(key as WorkloadKey) && isMeant(key)) yield [key, entry];
   }
 
   #storable(state: WorkloadState): Record<SourceId, Applied> {
@@ -228,6 +254,8 @@ export class Checkpoint {
     this.#deps.report.ledgerFailed(error);
   }
 }
+
+const kindOf = (key: string): KindName => key.slice(0, key.indexOf('/')) as KindName;
 
 /** Stable over processes, or every start would write everything anew. */
 function shardOf(key: string, count: number): number {

@@ -82,7 +82,9 @@ export class Engine {
     const state = newState(workload, origin === 'list' ? undefined : version);
     this.states.set(key, state);
     this.#enter(state);
-    if (this.#begun) this.#meet(state, version, origin === 'list');
+    // A kind may be listed long after the start: what the past says about it is still true.
+    if (this.#begun && origin === 'list' && this.#beliefs.knows(workload)) this.#meet(state, undefined);
+    else if (this.#begun) this.#meet(state, version, origin === 'list');
     this.runSeen(workload, state.born);
   }
 

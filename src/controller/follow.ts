@@ -13,6 +13,7 @@ import type { Source } from '../domain/source.ts';
 import { workloadKey } from '../domain/workload.ts';
 import type { Scope } from '../kube/client.ts';
 import type { ReflectEvent } from '../kube/reflect.ts';
+import type { Checkpoint } from './checkpoint.ts';
 import { Classes, type ClassStatus } from './classes.ts';
 import type { Engine } from './engine.ts';
 import type { Door, SeenWorkload } from './observe.ts';
@@ -28,6 +29,7 @@ export interface FollowDeps {
   readonly door: Door;
   readonly sources: SourceBook;
   readonly engine: Engine;
+  readonly checkpoint: Pick<Checkpoint, 'awaits' | 'listed'>;
   readonly pauses: Pauses;
   readonly report: Pick<Report, 'received'>;
   readonly inScope: (namespace: string) => boolean;
@@ -110,7 +112,8 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
 }
 
 async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly Scope[]): Promise<void> {
-  const { door, engine, pauses, watches } = deps;
+  const { door, engine, pauses, watches, checkpoint } = deps;
+  checkpoint.awaits(kind.kind);
   const options = {
     digest: (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined) => {
       const { namespace = '', name, resourceVersion, generation } = object.metadata;
@@ -122,9 +125,11 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
   };
   // Up to where everything that happened was told.
   const told = new Map<Scope, number>();
+  const synced = new Set<Scope>();
   const tell = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
     const isFound = 'initial' in event && event.initial;
     if (!isFound && 'resourceVersion' in event && event.resourceVersion) told.set(scope, Number(event.resourceVersion));
+    if (event.type === 'synced' && synced.add(scope).size === scopes.length) checkpoint.listed(kind.kind);
     if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
     if (event.type !== 'add' && event.type !== 'change') return;
     engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', told.get(scope));

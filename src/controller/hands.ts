@@ -38,6 +38,7 @@ export function createHands(
     clock,
     report,
     mayWrite,
+    tidies: !options.compat,
     keys: options.keys,
     fieldManager: FIELD_MANAGER,
     workload: (key) => engine.states.get(key)?.workload,

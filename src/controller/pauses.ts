@@ -16,6 +16,8 @@ export interface PausesDeps {
   readonly keys: AnnotationKeys;
   readonly fieldManager: string;
   readonly mayWrite: () => boolean;
+  /** Whether marks of pauses that others have ended are taken away; upstream leaves them. */
+  readonly tidies: boolean;
   /** The newest we know; undefined: gone. */
   readonly workload: (key: WorkloadKey) => Workload | undefined;
   readonly seen: (object: KubeObject) => void;
@@ -32,6 +34,7 @@ const WORKERS = 4;
 export class Pauses {
   readonly #deps: PausesDeps;
   readonly #queue: KeyedQueue<WorkloadKey>;
+  readonly #tidied = new Map<WorkloadKey, string | undefined>();
 
   constructor(deps: PausesDeps) {
     this.#deps = deps;
@@ -40,9 +43,13 @@ export class Pauses {
 
   /** Looks at every newest version of a workload. */
   seen(workload: Workload): void {
-    if (workload.ref.kind !== 'Deployment' || !workload.paused) return;
-    const step = this.#stepOf(workload);
+    if (workload.ref.kind !== 'Deployment') return;
     const key = workloadKey(workload.ref);
+    if (!workload.paused) {
+      if (this.#isLeftOver(workload)) this.#queue.add(key);
+      return;
+    }
+    const step = this.#stepOf(workload);
     if (step.do === 'resume') this.#queue.add(key);
     if (step.do === 'hold') this.#queue.schedule(key, step.untilMs);
   }
@@ -70,7 +77,8 @@ export class Pauses {
     if (!workload || !mayWrite()) return;
     const step = this.#stepOf(workload);
     if (step.do === 'hold') this.#queue.schedule(key, step.untilMs);
-    if (step.do !== 'resume') return;
+    const isLeftOver = this.#isLeftOver(workload);
+    if (step.do !== 'resume' && !isLeftOver) return;
     const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys, resume: true });
     try {
       seen(await client.patch<KubeObject>(DEPLOYMENTS, workload.ref, body, { type, fieldManager }));
@@ -78,7 +86,18 @@ export class Pauses {
       if (KubeError.is(error) && error.status === 404) return;
       throw error;
     }
-    report.resumed(workload);
+    if (isLeftOver) this.#tidied.set(key, workload.annotations[keys.pausedAt]);
+    else report.resumed(workload);
+  }
+
+  /**
+   * Somebody else ended our pause, and the mark of it is still there: it would make their own next pause look like ours.
+   * Taken away once; whoever puts it back means it.
+   */
+  #isLeftOver({ ref, paused, annotations }: Workload): boolean {
+    const { keys, tidies } = this.#deps;
+    const mark = annotations[keys.pausedAt];
+    return tidies && !paused && mark !== undefined && this.#tidied.get(workloadKey(ref)) !== mark;
   }
 
   #stepOf(workload: Workload) {

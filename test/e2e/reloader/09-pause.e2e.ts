@@ -91,6 +91,21 @@ test.each(MODES)('9. a pause that ended while nobody looked ends at the next sta
   await here.audit.until('the second ReplicaSet', () => replicaSets(here).length === 2);
 });
 
+test("9. who ends Attune's pause may pause by their own hand afterwards", async () => {
+  const { here, attune } = await paused(DEFAULT, '5s');
+  await using _ = here;
+  const setPaused = (value: boolean) =>
+    api().patch(pathOf('Deployment', here.space, 'web'), { spec: { paused: value } });
+  await setPaused(false);
+  await untilResumed(here);
+  await setPaused(true);
+  await here.fence.pass();
+  await attune.stop();
+  await here.start([DEFAULT]);
+  await here.fence.pass();
+  expect(isPaused(web(here))).toBe(true);
+});
+
 test.each(MODES)("9. a user's own pause is never touched: %s", async (mode) => {
   await using here = await scene(['ReplicaSet']);
   await here.createSource('ConfigMap', 'app', V1);
