@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Connection, TlsOptions } from './connection.ts';
 import { type Credential, type RenewedCredential, renewing } from './credential.ts';
 import { fileToken } from './file-token.ts';
-import { chooseContext, type Entry, pathIn, text } from './kubeconfig-file.ts';
+import { chooseContext, type Entry, isFields, pathIn, text } from './kubeconfig-file.ts';
 import { fileTls } from './tls-files.ts';
 
 export interface KubeconfigOptions {
@@ -131,6 +131,14 @@ async function giverOf(
   options: Pick<KubeconfigOptions, 'env' | 'clock'>,
 ): Promise<(() => Promise<Credential>) | undefined> {
   if (user.fields['exec']) return (await import('./exec-plugin.ts')).execPlugin(user, cluster, options);
-  if (user.fields['auth-provider']) return (await import('./foreign-kubeconfig.ts')).authProvider(user);
-  return;
+  const provider = user.fields['auth-provider'];
+  if (!isFields(provider)) return;
+  if (provider['name'] === 'oidc') {
+    const config = isFields(provider['config']) ? provider['config'] : {};
+    return (await import('./oidc.ts')).oidcTokens(user, config, options.clock);
+  }
+  throw new Error(
+    `${user.file}: user "${user.name}" has the auth provider "${provider['name']}", which kubectl no longer knows either; ` +
+      'use the exec plugin of the cloud (gke-gcloud-auth-plugin, kubelogin)',
+  );
 }
