@@ -4,6 +4,7 @@ import type { Agent } from 'node:http';
 import { delimiter, join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../runtime/clock.ts';
+import { environmentProxy } from './environment-proxy.ts';
 import { fileToken } from './file-token.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 import { fileTls } from './tls-files.ts';
@@ -37,7 +38,7 @@ export interface ConnectOptions {
     readonly HOME?: string | undefined;
     readonly KUBERNETES_SERVICE_HOST?: string | undefined;
     readonly KUBERNETES_SERVICE_PORT?: string | undefined;
-    /** Exec plugins get all of it. */
+    /** HTTPS_PROXY and the like; and exec plugins get all of it. */
     readonly [variable: string]: string | undefined;
   };
   /** Where the kubelet mounts the ServiceAccount. */
@@ -50,8 +51,11 @@ const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** The named kubeconfig, else $KUBECONFIG, else ~/.kube/config if it exists, else the pod's own ServiceAccount. */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const files = kubeconfigFiles(options);
-  if (files.length > 0) return readKubeconfig(files, options);
-  return inCluster(options);
+  const connection = await (files.length > 0 ? readKubeconfig(files, options) : inCluster(options));
+  const proxy = connection.agent ? undefined : environmentProxy(connection.server, options.env);
+  if (!proxy) return connection;
+  const { proxyAgent } = await import('./proxy-agent.ts');
+  return { ...connection, agent: await proxyAgent(connection, proxy) };
 }
 
 function kubeconfigFiles({ kubeconfig, env }: ConnectOptions): readonly string[] {

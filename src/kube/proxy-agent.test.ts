@@ -122,6 +122,14 @@ test('a proxy that says nothing is given up', async () => {
   await expect(get()).rejects.toThrow(/the proxy says nothing/);
 });
 
+test('a proxy that the environment names is used where the kubeconfig names none', async () => {
+  const { asked, proxy } = await proxyTo(await listen(createHttpServer((_, response) => response.end('{}'))));
+  const env = { HTTP_PROXY: `http://${proxy}` };
+  const get = await clientFor({ server: 'http://api.test:6443' }, {}, { env });
+  await get();
+  expect(asked).toEqual([{ target: 'api.test:6443', credentials: undefined }]);
+});
+
 test('a proxy with TLS shows a certificate of its own', async () => {
   const own = selfSigned('localhost');
   const asked: (string | undefined)[] = [];

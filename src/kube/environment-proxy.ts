@@ -1,0 +1,51 @@
+import { BlockList, isIP } from 'node:net';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The proxy that the environment names for a server, by the rules that Go's programs and curl have in common:
+ * $HTTPS_PROXY or $HTTP_PROXY, unless $NO_PROXY holds the server; this machine itself is never behind one.
+ */
+export function environmentProxy(server: URL, env: Environment): URL | undefined {
+  const name = server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  const given = env[name] || env[name.toLowerCase()];
+  const host = server.hostname.replace(/^\[|\]$/g, '');
+  const except = (env['NO_PROXY'] || env['no_proxy'] || '').split(',').map((item) => item.trim());
+  if (!given || isLocal(host) || except.some((item) => holds(item, host, server))) return;
+  const proxy = URL.parse(given.includes('://') ? given : `http://${given}`);
+  if (proxy && /^(https?|socks5h?):$/.test(proxy.protocol)) return proxy;
+  // Not quoted: it may hold a password.
+  throw new Error(`$${name} is no proxy; expected a URL like http://host:3128`);
+}
+
+const isLocal = (host: string): boolean =>
+  host === 'localhost' || isWithin(host, '127.0.0.0/8') || isWithin(host, '::1');
+
+/** One item of $NO_PROXY: all, an address, a range of them, a domain with what is below it, or below it only (`.a`). */
+function holds(item: string, host: string, { protocol, port }: URL): boolean {
+  if (item === '') return false;
+  if (item === '*' || isWithin(host, item)) return true;
+  const [, name = item, ofPort] = /^(.*):(\d+)$/.exec(item) ?? [];
+  if (ofPort && ofPort !== (port || (protocol === 'https:' ? '443' : '80'))) return false;
+  const bare = name
+    .replace(/^\[|\]$/g, '')
+    .replace(/^\*\./, '.')
+    .toLowerCase();
+  return host === bare || (isIP(host) === 0 && host.endsWith(bare.startsWith('.') ? bare : `.${bare}`));
+}
+
+function isWithin(host: string, range: string): boolean {
+  const family = familyOf(host);
+  const [address = '', bits] = range.split('/');
+  if (!family || familyOf(address) !== family) return false;
+  const list = new BlockList();
+  try {
+    list.addSubnet(address, bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits), family);
+    return list.check(host, family);
+  } catch {
+    // A prefix that is none.
+    return false;
+  }
+}
+
+const familyOf = (address: string) => ({ 4: 'ipv4' as const, 6: 'ipv6' as const })[isIP(address)];
