@@ -26,15 +26,13 @@ export function fileTls(
   let bytes = readAll(files);
   let tls: TlsOptions = { ...fixed, ...bytes };
   if (Object.keys(bytes).length === 0) return () => tls;
-  let lookedAt = clock.now();
-  let every = LOOK_MS;
+  let lookAt = clock.now() + LOOK_MS;
   return (refused = false) => {
-    if (clock.now() - lookedAt < (refused ? LOOK_SOON_MS : every)) return tls;
-    lookedAt = clock.now();
-    every = LOOK_SOON_MS;
+    if (!refused && clock.now() < lookAt) return tls;
+    lookAt = clock.now() + LOOK_SOON_MS;
     try {
       const read = readAll(files);
-      if (isSame(read, bytes)) every = LOOK_MS;
+      if (isSame(read, bytes)) lookAt = clock.now() + LOOK_MS;
       else {
         bytes = read;
         tls = { ...fixed, ...bytes };
