@@ -123,3 +123,21 @@ test('a kind that is listed long after the start is judged by what the past says
   world.engine.workloadSeen(web(3), 'list');
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });
+
+test('a kind of sources that cannot be listed is not absent; when it can, what the past says about it holds', () => {
+  let isListed = false;
+  const world = setUp({
+    entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } },
+    listed: { has: () => isListed },
+    create: true,
+    remove: true,
+  });
+  world.engine.workloadSeen(web(3), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual([]);
+  world.put({ ...source('B', 9), fingerprint: undefined });
+  isListed = true;
+  expect(world.waits()).toEqual([]);
+  world.engine.sourceTurned(APP, world.sources.fill(source('B', 9)), 9);
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});

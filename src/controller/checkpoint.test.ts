@@ -103,6 +103,9 @@ test('the past of a kind that cannot be listed yet is kept until it can', async 
   writes[0]?.carryOut();
   await eventually(stored).toEqual({ [WEB]: 'B', 'Rollout/shop/web': 'R' });
   expect(checkpoint.entry('Rollout/shop/web', 'w')?.applied).toEqual({ 'ConfigMap/app': 'R' });
+  checkpoint.awaits('ConfigMap');
   checkpoint.listed('Rollout');
+  expect(checkpoint.entry('Rollout/shop/web', 'w')).toBeDefined();
+  checkpoint.listed('ConfigMap');
   expect(checkpoint.entry('Rollout/shop/web', 'w')).toBeUndefined();
 });

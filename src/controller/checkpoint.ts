@@ -1,4 +1,5 @@
 import type { KindName } from '../api/kinds.ts';
+import type { SourceKind } from '../api/sources.ts';
 import type { Applied, SourceId } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -50,7 +51,7 @@ export class Checkpoint {
   #shards: LedgerShard[] = [];
   #past = new Map<string, Kept>();
   /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
-  readonly #awaited = new Set<KindName>();
+  readonly #awaited = new Set<KindName | SourceKind>();
   #isForgotten = false;
   #dirty = new Set<number>();
   #cancel: (() => void) | undefined;
@@ -119,14 +120,16 @@ export class Checkpoint {
   /** The past has been asked for all it knows, but for kinds that are still to come. */
   forgetPast(): void {
     this.#isForgotten = true;
-    this.#past = new Map([...this.#past].filter(([key]) => this.#awaited.has(kindOf(key))));
+    const isAwaited = ([key, { applied }]: readonly [string, Kept]) =>
+      this.#awaited.has(kindOf(key)) || Object.keys(applied).some((id) => this.#awaited.has(kindOf(id)));
+    this.#past = new Map([...this.#past].filter(isAwaited));
   }
 
-  awaits(kind: KindName): void {
+  awaits(kind: KindName | SourceKind): void {
     this.#awaited.add(kind);
   }
 
-  listed(kind: KindName): void {
+  listed(kind: KindName | SourceKind): void {
     if (this.#awaited.delete(kind) && this.#isForgotten) this.forgetPast();
   }
 
@@ -219,18 +222,21 @@ export class Checkpoint {
   *#kept(isMeant: (key: string) => boolean): Generator<readonly [string, Kept]> {
     const states = this.#deps.states();
     for (const [key, state] of states) {
-      if (state.applied.size === 0 || !isMeant(key)) continue;
-      yield [key, { uid: state.workload.uid, seq: state.seq, applied: this.#storable(state) }];
+      if (!isMeant(key)) continue;
+      const applied = this.#storable(key, state);
+      if (Object.keys(applied).length > 0) yield [key, { uid: state.workload.uid, seq: state.seq, applied }];
     }
     if (!this.#isForgotten) return;
     for (const [key, entry] of this.#past) if (!states.has(key as WorkloadKey) && isMeant(key)) yield [key, entry];
   }
 
-  #storable(state: WorkloadState): Record<SourceId, Applied> {
-    return Object.fromEntries([...state.applied].filter(([id]) => this.#deps.mayStore(id))) as Record<
-      SourceId,
-      Applied
-    >;
+  #storable(key: WorkloadKey, state: WorkloadState): Record<SourceId, Applied> {
+    const applied: Record<SourceId, Applied> = {};
+    for (const [id, data] of Object.entries(this.entry(key, state.workload.uid)?.applied ?? {})) {
+      if (data !== undefined && this.#awaited.has(kindOf(id))) applied[id as SourceId] = data;
+    }
+    for (const [id, data] of state.applied) if (this.#deps.mayStore(id)) applied[id] = data;
+    return applied;
   }
 
   async #read(shard: LedgerShard): Promise<ShardContent | undefined> {
@@ -255,7 +261,8 @@ export class Checkpoint {
   }
 }
 
-const kindOf = (key: string): KindName => key.slice(0, key.indexOf('/')) as KindName;
+/** Of a workload's key or a source's id. */
+const kindOf = (key: string) => key.slice(0, key.indexOf('/')) as KindName | SourceKind;
 
 /** Stable over processes, or every start would write everything anew. */
 function shardOf(key: string, count: number): number {

@@ -7,6 +7,7 @@ import type { ControllerDeps } from './controller.ts';
 import { Engine } from './engine.ts';
 import { Graph } from './graph.ts';
 import type { Installation } from './installation-key.ts';
+import { Listed } from './listed.ts';
 import { createDoor, type Door } from './observe.ts';
 import type { ControllerOptions } from './options.ts';
 import { SourceBook, type Turn } from './source-book.ts';
@@ -16,11 +17,12 @@ import { Watches } from './watches.ts';
 /** What is known and how it becomes known. Reads the cluster, writes nothing but the checkpoint. */
 export function createCore(
   deps: ControllerDeps,
-  { digest, keyId, mayStore }: Installation,
+  installation: Installation,
   sharedVersions: boolean,
   signal: AbortSignal,
 ) {
   const { options, client, clock, report } = deps;
+  const { digest, keyId } = installation;
   const sources = new SourceBook();
   const graph = new Graph();
   const queue = new KeyedQueue<WorkloadKey>({ clock });
@@ -28,17 +30,8 @@ export function createCore(
   const watches = new Watches({ client, clock, signal, report });
   const namespaces = new Set<string>();
   const inScope = scopeCheck(options, namespaces);
-  const checkpoint: Checkpoint = new Checkpoint({
-    client,
-    clock,
-    report,
-    keyId,
-    mayStore,
-    namespace: options.ownNamespace || undefined,
-    catchUpMaxMs: options.catchUpMaxMs,
-    states: () => engine.states,
-    mayWrite: () => deps.leadership.mayWrite(),
-  });
+  const listed = new Listed();
+  const checkpoint: Checkpoint = createCheckpoint(deps, installation, () => engine.states);
   const engine: Engine = new Engine({
     policy: options,
     lifecycle: options,
@@ -53,6 +46,7 @@ export function createCore(
     report,
     sharedVersions: () => sharedVersions,
     inScope,
+    listed,
     want: (ref) => reader.want(ref),
   });
   let begun = false;
@@ -71,22 +65,40 @@ export function createCore(
     begun = true;
     deps.metrics.beforeRender(() => fillGauges(deps, engine, sources));
   };
-  const namespaceTurned = (name: string, version: number): void => engine.namespaceTurned(name, version);
   return {
     sources,
     queue,
     door,
     watches,
     namespaces,
+    listed,
     inScope,
     checkpoint,
     engine,
     reader,
     turned,
     begin,
-    namespaceTurned,
+    namespaceTurned: (name: string, version: number): void => engine.namespaceTurned(name, version),
     sharedVersions: () => sharedVersions,
   };
+}
+
+function createCheckpoint(
+  { options, client, clock, report, leadership }: ControllerDeps,
+  { keyId, mayStore }: Installation,
+  states: () => Engine['states'],
+): Checkpoint {
+  return new Checkpoint({
+    client,
+    clock,
+    report,
+    keyId,
+    mayStore,
+    states,
+    namespace: options.ownNamespace || undefined,
+    catchUpMaxMs: options.catchUpMaxMs,
+    mayWrite: () => leadership.mayWrite(),
+  });
 }
 
 export type Core = ReturnType<typeof createCore>;

@@ -5,6 +5,7 @@ import type { Policy, Verdict } from '../domain/verdict.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Graph } from './graph.ts';
+import type { Listed } from './listed.ts';
 import type { SourceBook, Turn } from './source-book.ts';
 import type { WorkloadState } from './workload-state.ts';
 
@@ -42,6 +43,7 @@ export interface EngineDeps {
   /** Whether the server's resource versions were seen to share one space over all kinds. */
   readonly sharedVersions: () => boolean;
   readonly inScope: (namespace: string) => boolean;
+  readonly listed: Pick<Listed, 'has'>;
   /** Asks for the bytes of a source that was listed without them. */
   readonly want: (ref: SourceRef) => void;
   readonly report: {

@@ -1,5 +1,5 @@
 import type { SourceRef } from '../api/sources.ts';
-import { type Applied, compare, lifecycleOf, type SourceId, UNKNOWN } from '../domain/ledger.ts';
+import { ABSENT, type Applied, compare, lifecycleOf, type SourceId, UNKNOWN } from '../domain/ledger.ts';
 import { dueAt, timingOf } from '../domain/plan.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
@@ -49,20 +49,23 @@ export class Engine {
   /** A source was seen to be, to have changed, or to be gone. */
   sourceTurned(ref: SourceRef, turn: Turn, version: number): void {
     this.#seen = Math.max(this.#seen, version);
-    if (!this.#begun || !this.#deps.inScope(ref.namespace)) return;
+    const { graph, inScope, listed, want, report } = this.#deps;
+    if (!this.#begun || !inScope(ref.namespace)) return;
     if (turn.before === turn.after && !turn.flagsMoved) {
-      if (turn.after === UNKNOWN && this.#deps.graph.isWanted(ref)) this.#deps.want(ref);
+      if (turn.after === UNKNOWN && graph.isWanted(ref)) want(ref);
       return;
     }
     const rolled: [WorkloadState, Verdict][] = [];
-    for (const key of this.#deps.graph.dependents(ref)) {
+    for (const key of graph.dependents(ref)) {
       const state = this.states.get(key);
       if (!state) continue;
       const verdict = this.verdicts.of(state, ref);
       rolled.push([state, verdict]);
-      this.#consider(state, ref, verdict, this.#past(ref, momentOf(state, turn, version), turn));
+      const past = this.#past(ref, momentOf(state, turn, version), turn);
+      // What is listed long after the start: what those before us knew of it is still true.
+      this.#consider(state, ref, verdict, listed.has(ref) ? past : () => this.#beliefs.about(state, ref));
     }
-    if (turn.before !== turn.after && !turn.isRead) this.#deps.report.sourceChanged(ref, turn, rolled);
+    if (turn.before !== turn.after && !turn.isRead) report.sourceChanged(ref, turn, rolled);
   }
 
   /** `told`: with a listing, up to which version everything that happened to its kind had been told before. */
@@ -128,18 +131,18 @@ export class Engine {
 
   /** A new leader took over: look at everything once more. */
   reconsider(): void {
-    this.#reconsider([...this.states], Number.POSITIVE_INFINITY);
+    this.#reconsider(Number.POSITIVE_INFINITY);
   }
 
   /** A namespace came into scope or left it, at a moment of the server's time: what changes from then on counts. */
   namespaceTurned(namespace: string, version: number): void {
-    const there = [...this.states].filter(([, state]) => state.workload.ref.namespace === namespace);
-    this.#reconsider(there, version);
+    this.#reconsider(version, namespace);
   }
 
-  #reconsider(states: readonly (readonly [WorkloadKey, WorkloadState])[], version: number): void {
+  #reconsider(version: number, namespace?: string): void {
     if (!this.#begun) return;
-    for (const [key, state] of states) {
+    for (const [key, state] of this.states) {
+      if (namespace !== undefined && state.workload.ref.namespace !== namespace) continue;
       this.#adoptCheckpoint(key, state);
       this.#meet(state, Math.max(version, state.since));
       if (state.waiting.size > 0) this.schedule(key, state);
@@ -246,6 +249,7 @@ export class Engine {
     }
     const { sources, lifecycle } = this.#deps;
     const current = sources.current(ref);
+    if (current === ABSENT && !this.#deps.listed.has(ref)) return;
     if (!state.applied.has(id)) {
       const then = past();
       // Nobody has looked at it yet: what the pods began with will be known when it is read.

@@ -16,6 +16,7 @@ import type { ReflectEvent } from '../kube/reflect.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { Classes, type ClassStatus } from './classes.ts';
 import type { Engine } from './engine.ts';
+import type { Listed } from './listed.ts';
 import type { Door, SeenWorkload } from './observe.ts';
 import type { ControllerOptions } from './options.ts';
 import type { Pauses } from './pauses.ts';
@@ -34,6 +35,7 @@ export interface FollowDeps {
   readonly report: Pick<Report, 'received'>;
   readonly inScope: (namespace: string) => boolean;
   readonly namespaces: Set<string>;
+  readonly listed: Listed;
   /** A source's data may have moved. */
   readonly turned: (ref: SourceRef, turn: Turn, version: number) => void;
   /** A namespace came into scope or left it. */
@@ -85,23 +87,36 @@ function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): r
   });
 }
 
+type SourceNews = Extract<ReflectEvent<Source>, { readonly type: 'add' | 'change' | 'remove' }>;
+
+/** Tells, scope by scope, whether there has been news of all of them. */
+function allOf(scopes: readonly Scope[]): (scope: Scope) => boolean {
+  const seen = new Set<Scope>();
+  return (scope) => seen.add(scope).size === scopes.length;
+}
+
 function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Scope[], light: boolean): void {
-  const { door, sources, report, turned, options, inScope } = deps;
+  const { door, sources, report, turned, options, inScope, listed, checkpoint } = deps;
   const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
+  checkpoint.awaits(kind);
   const labelSelector = options.resourceLabelSelector;
-  let synced = 0;
-  const tell = (event: ReflectEvent<Source>): void => {
-    if (event.type === 'synced') synced += 1;
-    if (event.type !== 'add' && event.type !== 'change' && event.type !== 'remove') return;
+  const isComplete = allOf(scopes);
+  const note = (event: SourceNews, scope: Scope): void => {
     const { ref } = event.type === 'remove' ? event.previous : event.value;
     report.received(event.type, resource, inScope(ref.namespace));
     if (event.type === 'remove') {
       const version = event.resourceVersion === undefined ? undefined : Number(event.resourceVersion);
-      turned(event.previous.ref, sources.remove(event.previous.ref, version), version ?? 0);
+      turned(ref, sources.remove(ref, version), version ?? 0);
       return;
     }
-    const born = event.type === 'add' && (!event.initial || synced >= scopes.length);
-    turned(event.value.ref, sources.put(event.value, born), Number(event.resourceVersion));
+    const born = event.type === 'add' && (!event.initial || listed.has({ kind, ...scope }));
+    turned(ref, sources.put(event.value, born), Number(event.resourceVersion));
+  };
+  const tell = (event: ReflectEvent<Source>, scope: Scope): void => {
+    if (event.type === 'add' || event.type === 'change' || event.type === 'remove') note(event, scope);
+    if (event.type !== 'synced') return;
+    listed.add(kind, scope);
+    if (isComplete(scope)) checkpoint.listed(kind);
   };
   deps.watches.follow<Source>(
     resource,
@@ -125,11 +140,11 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
   };
   // Up to where everything that happened was told.
   const told = new Map<Scope, number>();
-  const synced = new Set<Scope>();
+  const isComplete = allOf(scopes);
   const tell = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
     const isFound = 'initial' in event && event.initial;
     if (!isFound && 'resourceVersion' in event && event.resourceVersion) told.set(scope, Number(event.resourceVersion));
-    if (event.type === 'synced' && synced.add(scope).size === scopes.length) checkpoint.listed(kind.kind);
+    if (event.type === 'synced' && isComplete(scope)) checkpoint.listed(kind.kind);
     if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
     if (event.type !== 'add' && event.type !== 'change') return;
     engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', told.get(scope));

@@ -92,6 +92,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     },
     sharedVersions: () => true,
     inScope: () => true,
+    listed: { has: () => true },
     want: (ref) => void wanted.push(ref),
     report: {
       sourceChanged: () => {},
