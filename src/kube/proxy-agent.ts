@@ -32,7 +32,7 @@ export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>,
 
 async function tunnelTo(target: { readonly host: string; readonly port: number }, proxy: URL): Promise<Tunnel> {
   if (proxy.protocol.startsWith('socks')) {
-    const { socksTunnel } = await import('./foreign-kubeconfig.ts');
+    const { socksTunnel } = await import('./socks-tunnel.ts');
     return socksTunnel(proxy.href, target.host, target.port);
   }
   const authority = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${target.port}`;
