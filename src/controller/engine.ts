@@ -62,7 +62,6 @@ export class Engine {
       const verdict = this.verdicts.of(state, ref);
       rolled.push([state, verdict]);
       const past = this.#past(ref, momentOf(state, turn, version), turn);
-      // What is listed long after the start: what those before us knew of it is still true.
       this.#consider(state, ref, verdict, listed.has(ref) ? past : () => this.#beliefs.about(state, ref));
     }
     if (turn.before !== turn.after && !turn.isRead) report.sourceChanged(ref, turn, rolled);
@@ -85,7 +84,7 @@ export class Engine {
     const state = newState(workload, origin === 'list' ? undefined : version);
     this.states.set(key, state);
     this.#enter(state);
-    // A kind may be listed long after the start: what the past says about it is still true.
+    // A kind may be listed long after the start, of workloads or of sources: what the past says is still true.
     if (this.#begun && origin === 'list' && this.#beliefs.knows(workload)) this.#meet(state, undefined);
     else if (this.#begun) this.#meet(state, version, origin === 'list');
     this.runSeen(workload, state.born);
@@ -218,8 +217,7 @@ export class Engine {
       this.#adopt(state, sourceId(ref), news?.sources[sourceId(ref)]);
       this.#consider(state, ref, verdict, () => {
         const then = version === undefined ? this.#beliefs.about(state, ref) : this.#past(ref, version)();
-        // A listing tells the last place in the server's order, not the first, and what came before our time is no
-        // reason to roll.
+        // A listing tells the last place in the server's order, and what came before our time is no reason to roll.
         return then === UNKNOWN && isListed ? this.#deps.sources.current(ref) : then;
       });
     }
