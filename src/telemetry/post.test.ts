@@ -1,9 +1,9 @@
-import crypto from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { selfSigned } from '../../test/support/self-signed.ts';
 import { post } from './post.ts';
 
 const open: (http.Server | net.Server)[] = [];
@@ -178,35 +178,3 @@ test('a proxy that refuses the tunnel, or says nothing', async () => {
     'no answer from localhost:1 within 50 ms',
   );
 });
-
-/** A certificate that is its own authority, put together byte by byte: a test needs no more of X.509 than this. */
-function selfSigned(name: string): { readonly key: string; readonly cert: string } {
-  const { privateKey, publicKey } = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const der = (tag: number, ...parts: readonly (Buffer | string)[]): Buffer => {
-    const value = Buffer.concat(parts.map((part) => Buffer.from(part)));
-    const size = value.length < 128 ? [value.length] : [0x82, value.length >> 8, value.length & 255];
-    return Buffer.concat([Buffer.from([tag, ...size]), value]);
-  };
-  const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'));
-  const sequence = (...parts: Buffer[]): Buffer => der(0x30, ...parts);
-  const algorithm = sequence(oid('2a8648ce3d040302')); // ecdsa-with-SHA256
-  const subject = sequence(der(0x31, sequence(oid('550403'), der(0x0c, name))));
-  const authority = sequence(oid('551d13'), der(0x04, sequence(der(0x01, Buffer.from([255])))));
-  const alternative = sequence(oid('551d11'), der(0x04, sequence(der(0x82, name))));
-  const body = sequence(
-    der(0xa0, der(0x02, Buffer.from([2]))),
-    der(0x02, Buffer.from([1])),
-    algorithm,
-    subject,
-    sequence(der(0x17, '000101000000Z'), der(0x17, '491231235959Z')),
-    subject,
-    publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(authority, alternative)),
-  );
-  const signature = crypto.sign('sha256', body, privateKey);
-  const whole = sequence(body, algorithm, der(0x03, Buffer.from([0]), signature));
-  return {
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64')}\n-----END CERTIFICATE-----\n`,
-  };
-}
