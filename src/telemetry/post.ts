@@ -124,8 +124,8 @@ const address = (url: URL) => ({
   ...serverName(url),
 });
 
-/** TLS asks for names only. */
-const serverName = (url: URL) => (/^[\d.]+$|^\[/.test(url.hostname) ? {} : { servername: url.hostname });
+/** TLS asks for names only. Empty, not absent: else the Host header would say whose certificate is expected of a proxy. */
+const serverName = (url: URL) => ({ servername: /^[\d.]+$|^\[/.test(url.hostname) ? '' : url.hostname });
 
 function credentials(header: string, url: URL): Record<string, string> {
   if (url.username === '' && url.password === '') return {};
