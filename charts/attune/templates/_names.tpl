@@ -11,6 +11,10 @@
 {{- end -}}
 {{- end -}}
 
+{{- define "attune.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
 {{- define "attune.namespace" -}}
 {{- .Values.namespace | default .Release.Namespace -}}
 {{- end -}}
@@ -27,7 +31,7 @@ release: {{ .Release.Name | quote }}
 {{- define "attune.labels" -}}
 {{ include "attune.matchLabels" . }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ include "attune.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
@@ -42,12 +46,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* Without version and chart: a pod need not be replaced because these moved. */}}
 {{- define "attune.podLabels" -}}
 {{- $selector := include "attune.matchLabels" . | fromYaml -}}
-{{- $own := dict "app.kubernetes.io/name" .Chart.Name "app.kubernetes.io/instance" .Release.Name -}}
+{{- $own := dict "app.kubernetes.io/name" (include "attune.name" .) "app.kubernetes.io/instance" .Release.Name -}}
 {{- merge $selector (.Values.reloader.deployment.labels | default dict) $own | toYaml -}}
 {{- end -}}
 
 {{- define "attune.serviceAccountName" -}}
-{{- if .Values.reloader.serviceAccount.create -}}
+{{- if include "attune.isOn" .Values.reloader.serviceAccount.create -}}
 {{- .Values.reloader.serviceAccount.name | default (include "attune.fullname" .) -}}
 {{- else -}}
 {{- .Values.reloader.serviceAccount.name | default "default" -}}
@@ -55,14 +59,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
 {{- define "attune.image" -}}
-{{- $repository := .Values.image.repository -}}
+{{- $image := .Values.image | default dict -}}
+{{- $repository := $image.repository -}}
 {{- if .Values.global.imageRegistry -}}
-{{- $repository = printf "%s/%s" (trimSuffix "/" .Values.global.imageRegistry) .Values.image.name -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .Values.global.imageRegistry) $image.name -}}
 {{- end -}}
-{{- if .Values.image.digest -}}
-{{- printf "%s@%s" $repository .Values.image.digest -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" $repository (.Values.image.tag | default .Chart.AppVersion | toString) -}}
+{{- printf "%s:%s" $repository ($image.tag | default .Chart.AppVersion | toString) -}}
 {{- end -}}
 {{- end -}}
 

@@ -71,78 +71,62 @@ Arguments that say what is watched; the controller and the hook before removal s
 {{- define "attune.ownArgs" -}}
 {{- $flags := dict "compat" "compat" "quietPeriod" "quiet-period" "maxWait" "max-wait" "catchUpMax" "catch-up-max" "concurrency" "concurrency" "watchHelmSecrets" "watch-helm-secrets" -}}
 {{- range $key, $flag := $flags }}
-{{- $value := get $.Values.attune $key | toString }}
+{{- $value := get ($.Values.attune | default dict) $key | toString }}
 {{- if not (has $value (list "" "<nil>" "false")) }}
 - {{ printf "--%s=%s" $flag $value | quote }}
 {{- end }}
 {{- end }}
-{{- range .Values.attune.extraArgs }}
+{{- range (.Values.attune).extraArgs }}
 - {{ . | quote }}
 {{- end }}
 {{- end -}}
 
-{{- define "attune.env" -}}
-{{- $env := .Values.reloader.deployment.env | default dict -}}
-- name: POD_NAME
-  valueFrom:
-    fieldRef:
-      fieldPath: metadata.name
-- name: POD_NAMESPACE
-  valueFrom:
-    fieldRef:
-      fieldPath: metadata.namespace
-- name: RELOADER_NAMESPACE
-  valueFrom:
-    fieldRef:
-      fieldPath: metadata.namespace
-- name: RELOADER_DEPLOYMENT_NAME
-  value: {{ include "attune.fullname" . | quote }}
+{{/* What the program needs to know of its pod. A variable of the same name in the values takes its place. */}}
+{{- define "attune.ownEnv" -}}
+POD_NAME: {valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+POD_NAMESPACE: {valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+RELOADER_NAMESPACE: {valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+RELOADER_DEPLOYMENT_NAME: {value: {{ include "attune.fullname" . | quote }}}
 {{- if eq (include "attune.mode" .) "single" }}
-- name: KUBERNETES_NAMESPACE
-  valueFrom:
-    fieldRef:
-      fieldPath: metadata.namespace
+KUBERNETES_NAMESPACE: {valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
 {{- end }}
 {{- if .Values.reloader.enableMetricsByNamespace }}
-- name: METRICS_COUNT_BY_NAMESPACE
-  value: enabled
+METRICS_COUNT_BY_NAMESPACE: {value: enabled}
 {{- end }}
-{{- if not (hasKey ($env.open | default dict) "NODE_OPTIONS") }}
-- name: NODE_OPTIONS
-  value: {{ include "attune.nodeOptions" . | quote }}
-{{- end }}
-{{- range $name, $value := $env.open }}
-{{- if ne (toString $value) "" }}
-- name: {{ $name | quote }}
-  value: {{ $value | quote }}
-{{- end }}
-{{- end }}
-{{- range $name, $value := $env.secret }}
-{{- if ne (toString $value) "" }}
-- name: {{ $name | quote }}
-  valueFrom:
-    secretKeyRef:
-      name: {{ include "attune.fullname" $ }}
-      key: {{ $name | quote }}
-{{- end }}
-{{- end }}
-{{- range $secret, $keys := $env.existing }}
-{{- range $name, $key := $keys }}
-- name: {{ $name | quote }}
-  valueFrom:
-    secretKeyRef:
-      name: {{ $secret | quote }}
-      key: {{ $key | quote }}
-{{- end }}
-{{- end }}
-{{- range $name, $path := $env.field }}
-{{- if $path }}
-- name: {{ $name | quote }}
-  valueFrom:
-    fieldRef:
-      fieldPath: {{ $path | quote }}
-{{- end }}
-{{- end }}
+NODE_OPTIONS: {value: {{ include "attune.nodeOptions" . | quote }}}
+{{- end -}}
+
+{{- define "attune.env" -}}
+{{- $env := .Values.reloader.deployment.env | default dict -}}
+{{- $theirs := list -}}
+{{- range $name, $value := $env.open -}}
+{{- if include "attune.isGiven" $value -}}
+{{- $theirs = append $theirs (dict "name" $name "value" (toString $value)) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $value := $env.secret -}}
+{{- if include "attune.isGiven" $value -}}
+{{- $theirs = append $theirs (dict "name" $name "valueFrom" (dict "secretKeyRef" (dict "name" (include "attune.fullname" $) "key" $name))) -}}
+{{- end -}}
+{{- end -}}
+{{- range $secret, $keys := $env.existing -}}
+{{- range $name, $key := $keys -}}
+{{- if $key -}}
+{{- $theirs = append $theirs (dict "name" $name "valueFrom" (dict "secretKeyRef" (dict "name" $secret "key" (toString $key)))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $path := $env.field -}}
+{{- if $path -}}
+{{- $theirs = append $theirs (dict "name" $name "valueFrom" (dict "fieldRef" (dict "fieldPath" $path))) -}}
+{{- end -}}
+{{- end -}}
+{{- $own := include "attune.ownEnv" . | fromYaml -}}
+{{- range $theirs -}}{{- $own = omit $own .name -}}{{- end -}}
+{{- /* Ours first: theirs may refer to them. */ -}}
+{{- $all := list -}}
+{{- range $name, $source := $own -}}{{- $all = append $all (merge (dict "name" $name) $source) -}}{{- end -}}
+{{- concat $all $theirs | toYaml -}}
 {{- end -}}
 
 {{/* A small young generation keeps resident memory low; the old one is bounded so that V8 collects before the kernel kills. */}}
@@ -153,29 +137,68 @@ Arguments that say what is watched; the controller and the hook before removal s
 
 {{/* MiB for V8's heap: of the memory limit, 64 MiB are the runtime's own, and a quarter of the rest is for buffers. */}}
 {{- define "attune.heapMiB" -}}
-{{- $deployment := .Values.reloader.deployment -}}
-{{- $limit := $deployment.gomemlimitOverride | default (dig "limits" "memory" "" ($deployment.resources | default dict)) -}}
-{{- if kindIs "float64" $limit -}}{{- $limit = printf "%.0f" $limit -}}{{- end -}}
-{{- $limit = $limit | toString | trimSuffix "B" -}}
-{{- if regexMatch "^[0-9]+([.][0-9]+)?([kMGT]|[KMGT]i)?$" $limit -}}
-{{- $number := regexFind "^[0-9]+([.][0-9]+)?" $limit | float64 -}}
-{{- $bytes := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
-{{- $mebibytes := divf (mulf $number (get $bytes (regexFind "[kKMGT]i?$" $limit))) 1048576 -}}
-{{- max 32 (mulf (subf $mebibytes 64) 0.75 | floor | int) -}}
+{{- with .Values.reloader.deployment.gomemlimitOverride | include "attune.mebibytes" | default (include "attune.limitMiB" .) -}}
+{{- max 32 (mulf (subf (float64 .) 64) 0.75 | floor | int) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The memory limit in force in MiB, or nothing. */}}
+{{- define "attune.limitMiB" -}}
+{{- dig "limits" "memory" "" (include "attune.resources" . | fromYaml) | include "attune.mebibytes" -}}
+{{- end -}}
+
+{{/* A quantity of memory in MiB; nothing if it is none. */}}
+{{- define "attune.mebibytes" -}}
+{{- $quantity := kindIs "float64" . | ternary (printf "%.0f" .) (toString . | trimSuffix "B") -}}
+{{- if regexMatch "^[0-9]+([.][0-9]+)?([kMGT]|[KMGT]i)?$" $quantity -}}
+{{- $number := regexFind "^[0-9]+([.][0-9]+)?" $quantity | float64 -}}
+{{- $bytes := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- divf (mulf $number (get $bytes (regexFind "[kKMGT]i?$" $quantity))) 1048576 -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Ours, or the user's whole: half of each could ask for more than it allows. Null means none. */}}
+{{- define "attune.resources" -}}
+{{- $resources := .Values.reloader.deployment.resources | default dict -}}
+{{- if or (kindIs "map" $resources.requests) (kindIs "map" $resources.limits) -}}
+{{- range $part, $quantities := pick $resources "requests" "limits" -}}
+{{- range $name, $quantity := $quantities -}}
+{{- if kindIs "invalid" $quantity -}}{{- $quantities = omit $quantities $name -}}{{- end -}}
+{{- end -}}
+{{- $resources = merge (dict $part ($quantities | default dict)) (omit $resources $part) -}}
+{{- end -}}
+{{- else -}}
+{{- $resources = merge (dict "requests" (dict "cpu" "10m" "memory" "96Mi") "limits" (dict "memory" "256Mi")) $resources -}}
+{{- end -}}
+{{- toYaml $resources -}}
 {{- end -}}
 
 {{- define "attune.probe" -}}
-{{- merge dict (. | default dict) (dict "initialDelaySeconds" 1 "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 5 "successThreshold" 1) | toYaml -}}
+{{- $given := . | default dict -}}
+{{- $probe := dict "initialDelaySeconds" 1 "periodSeconds" 10 "timeoutSeconds" 5 "failureThreshold" 5 "successThreshold" 1 -}}
+{{- range $key := keys $probe -}}
+{{- with get $given $key | include "attune.isGiven" -}}{{- $_ := set $probe $key (get $given $key | int) -}}{{- end -}}
+{{- end -}}
+{{- toYaml $probe -}}
 {{- end -}}
 
-{{/* JSON list of the ports of the URLs that the values let the program call. One in an existing Secret cannot be seen here. */}}
+{{/*
+JSON list of the ports of the URLs that the values let the program call. What stands in an existing Secret, or is filled in
+after rendering, cannot be seen here.
+*/}}
 {{- define "attune.sinkPorts" -}}
 {{- $env := merge dict ((.Values.reloader.deployment.env).open | default dict) ((.Values.reloader.deployment.env).secret | default dict) -}}
+{{- $urls := list .Values.reloader.webhookUrl $env.ALERT_WEBHOOK_URL $env.ALERT_WEBHOOK_PROXY $env.HTTPS_PROXY $env.https_proxy $env.HTTP_PROXY $env.http_proxy -}}
 {{- $ports := list -}}
-{{- range compact (list .Values.reloader.webhookUrl $env.ALERT_WEBHOOK_URL $env.ALERT_WEBHOOK_PROXY) -}}
-{{- $url := urlParse (trim .) -}}
-{{- $ports = append $ports (regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (eq $url.scheme "http" | ternary "80" "443")) -}}
+{{- range compact $urls -}}
+{{- $url := toString . | trim -}}
+{{- /* A proxy may be given without its scheme. */ -}}
+{{- if regexMatch "^[A-Za-z0-9.-]+:[0-9]+/?$" $url -}}{{- $url = printf "http://%s" $url -}}{{- end -}}
+{{- if regexMatch "^(https?|socks5h?)://" $url -}}
+{{- $host := regexReplaceAll "^[a-z0-9]+://([^/?#]*).*$" $url "${1}" -}}
+{{- $usual := dict "http" "80" "https" "443" "socks5" "1080" "socks5h" "1080" -}}
+{{- $ports = append $ports (regexFind ":[0-9]+$" $host | trimPrefix ":" | default (get $usual (regexFind "^[a-z0-9]+" $url))) -}}
+{{- end -}}
 {{- end -}}
 {{- $ports | uniq | toJson -}}
 {{- end -}}

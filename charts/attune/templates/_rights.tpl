@@ -20,6 +20,18 @@
   resources: [secretproviderclasses, secretproviderclasspodstatuses]
   verbs: [list, watch]
 {{- end }}
+{{- if $r.webhookUrl }}
+# Nothing is rolled: the one list tells how the server counts versions.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [list]
+{{- else }}
+{{ include "attune.workloadRules" . }}
+{{- end }}
+{{- end -}}
+
+{{- define "attune.workloadRules" -}}
+{{- $r := .Values.reloader -}}
 - apiGroups: [apps]
   resources: [deployments, daemonsets, statefulsets]
   verbs: [get, list, watch, patch]
@@ -67,8 +79,8 @@ somebody's home too. Creating cannot be limited to names.
   resources: [configmaps]
   resourceNames:
     - reloader-meta-info
-    # One shard holds the ledger of some thousand workloads; their number doubles as needed.
-    {{- range until 16 }}
+    # The ledger's shards: their number doubles as it grows, up to all of these.
+    {{- range until 64 }}
     - attune-ledger-{{ . }}
     {{- end }}
   verbs: [get, update]
@@ -80,7 +92,7 @@ somebody's home too. Creating cannot be limited to names.
   resources: [secrets]
   resourceNames: [attune-ledger-key, attune-replacing]
   verbs: [get]
-{{- if not .Values.reloader.ignoreJobs }}
+{{- if not (or .Values.reloader.ignoreJobs .Values.reloader.webhookUrl) }}
 - apiGroups: [""]
   resources: [secrets]
   resourceNames: [attune-replacing]

@@ -1,5 +1,15 @@
 {{/* What the program watches and how many copies run: every other template asks here, nobody asks the values again. */}}
 
+{{/* "true" or nothing, for a switch: true, or the word that `--set-string` makes of it. */}}
+{{- define "attune.isOn" -}}
+{{- if eq (toString .) "true" -}}true{{- end -}}
+{{- end -}}
+
+{{/* "true" or nothing: null and "" are as good as not written, 0 and false are not. */}}
+{{- define "attune.isGiven" -}}
+{{- if not (or (kindIs "invalid" .) (eq (toString .) "")) -}}true{{- end -}}
+{{- end -}}
+
 {{/* "true" or nothing. More than one replica is only safe with an election, so asking for replicas asks for it. */}}
 {{- define "attune.highlyAvailable" -}}
 {{- if or .Values.reloader.enableHA (gt (int .Values.reloader.deployment.replicas) 1) -}}true{{- end -}}
@@ -36,14 +46,26 @@
 
 {{/* Values that cannot work stop here, with the cure. Those that merely have no effect are told in NOTES.txt. */}}
 {{- define "attune.check" -}}
+{{- if kindIs "invalid" .Values.attune -}}
+{{- fail "The defaults of this chart are missing, as after `helm upgrade --reuse-values` on a release of another chart. Use --reset-then-reuse-values, or --reset-values with --values." -}}
+{{- end -}}
 {{- $image := printf "%s %s" .Values.image.repository .Values.image.name -}}
 {{- if regexMatch "(^|[/ ])stakater/reloader($|[@: -])" $image -}}
-{{- fail "image.repository or image.name still names stakater/reloader, which is another program. Remove both from your values, or set them to the place of Attune's image." -}}
+{{- fail "image.repository or image.name still names stakater/reloader, which is another program. Remove both from your values, or set them to the place of Attune's image. Where helm remembers them: --reset-then-reuse-values with --set image.repository=REGISTRY/attune,image.name=attune." -}}
+{{- end -}}
+{{- if and (eq .Values.image.repository "attune") (not .Values.global.imageRegistry) (or .Values.image.digest (hasPrefix "v1." (toString .Values.image.tag))) -}}
+{{- fail "image.tag or image.digest is set and image.repository is not: they are left over from Stakater's image. Remove both from your values, and set image.repository to the place of Attune's image." -}}
 {{- end -}}
 {{- if and .Values.reloader.ignoreSecrets .Values.reloader.ignoreConfigMaps -}}
 {{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left to watch. Set one of them to false." -}}
 {{- end -}}
 {{- if and .Values.reloader.watchGlobally (include "attune.namespaces" . | fromJsonArray) -}}
 {{- fail "reloader.namespaces limits what is watched, reloader.watchGlobally does not. Set reloader.watchGlobally=false, or empty reloader.namespaces." -}}
+{{- end -}}
+{{- with .Values.reloader.webhookUrl -}}
+{{- /* What some tool fills in after rendering is let through. */ -}}
+{{- if not (regexMatch "^\\s*((?i:https?://)|[<$%{])" .) -}}
+{{- fail "reloader.webhookUrl has no scheme. Begin it with http:// or https://." -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}

@@ -2,7 +2,7 @@
 {{- define "attune.warnings" -}}
 {{- $r := .Values.reloader -}}
 {{- $d := $r.deployment -}}
-{{- $budget := $r.podDisruptionBudget -}}
+{{- $budget := $r.podDisruptionBudget | default dict -}}
 {{- if and (gt (int $d.replicas) 1) (not $r.enableHA) }}
 * reloader.deployment.replicas is {{ $d.replicas }} without reloader.enableHA: leader election was switched on. Say enableHA=true to silence this.
 {{- end }}
@@ -15,16 +15,16 @@
 {{- if and $r.webhookUrl (or $r.autoReloadAll $r.reloadOnDelete $r.custom_annotations) }}
 * reloader.webhookUrl replaces reloading: annotations and autoReloadAll have no effect beside it.
 {{- end }}
-{{- if and $budget.enabled (eq (int $d.replicas) 1) (or (eq (toString $budget.minAvailable) "1") (eq (toString $budget.maxUnavailable) "0")) }}
+{{- if and (include "attune.isOn" $budget.enabled) (eq (int $d.replicas) 1) (or (eq (toString $budget.minAvailable) "1") (eq (toString $budget.maxUnavailable) "0")) }}
 * The PodDisruptionBudget with one replica forbids draining its node.
 {{- end }}
-{{- if and $budget.enabled $budget.minAvailable (not (kindIs "invalid" $budget.maxUnavailable)) }}
+{{- if and (include "attune.isOn" $budget.enabled) $budget.minAvailable (not (kindIs "invalid" $budget.maxUnavailable)) }}
 * reloader.podDisruptionBudget has both maxUnavailable and minAvailable: maxUnavailable was taken.
 {{- end }}
-{{- if not $r.rbac.enabled }}
+{{- if not (include "attune.isOn" $r.rbac.enabled) }}
 * reloader.rbac.enabled is false: the ServiceAccount {{ include "attune.serviceAccountName" . }} needs its rights from elsewhere.
 {{- end }}
-{{- if and $r.netpol.enabled ($d.env).existing }}
+{{- if and (include "attune.isOn" ($r.netpol).enabled) ($d.env).existing }}
 * reloader.netpol cannot see the URLs in env.existing: only ports 443 and 6443 are open beside DNS.
 {{- end }}
 {{- if $r.enablePProf }}
@@ -33,18 +33,36 @@
 {{- if $d.gomaxprocsOverride }}
 * reloader.deployment.gomaxprocsOverride has no effect: the program uses one thread.
 {{- end }}
-{{- if not (dig "limits" "memory" "" ($d.resources | default dict)) }}
+{{- with include "attune.limitMiB" . }}
+{{- if lt (float64 .) 96.0 }}
+* reloader.deployment.resources.limits.memory is below 96Mi: 72 MB are in use with fifty workloads, and more would end it.
+{{- end }}
+{{- else }}
 * Without reloader.deployment.resources.limits.memory the heap is not bounded.
 {{- end }}
 {{- if and .Values.image.tag (ne (toString .Values.image.tag) .Chart.AppVersion) (not .Values.image.digest) }}
 * image.tag is {{ .Values.image.tag }}, this chart is made for {{ .Chart.AppVersion }}. A tag left over from another chart?
 {{- end }}
-{{- range tuple "volumes" "volumeMounts" }}
-{{- if get $r . }}
-* reloader.{{ . }} is not read; it belongs under reloader.deployment.
+{{- include "attune.unreadKeys" . }}
+{{- end -}}
+
+{{/* Keys that nothing reads: misspelt, in the wrong place, or of a chart of another time. */}}
+{{- define "attune.unreadKeys" -}}
+{{- $known := dict
+  "reloader" (splitList " " "autoReloadAll isArgoRollouts isOpenshift ignoreSecrets ignoreConfigMaps ignoreJobs ignoreCronJobs reloadOnCreate reloadOnDelete syncAfterRestart reloadStrategy ignoreNamespaces namespaceSelector resourceLabelSelector logFormat logLevel watchGlobally namespaces enableHA enablePProf pprofAddr enableCSIIntegration enableMetricsByNamespace readOnlyRootFileSystem legacy matchLabels webhookUrl custom_annotations deployment service rbac serviceAccount serviceMonitor podMonitor podDisruptionBudget netpol verticalPodAutoscaler")
+  "reloader.deployment" (splitList " " "replicas revisionHistoryLimit hostUsers nodeSelector affinity tolerations topologySpreadConstraints priorityClassName runtimeClassName schedulerName dnsConfig annotations labels pod securityContext containerSecurityContext env livenessProbe readinessProbe resources gomemlimitOverride gomaxprocsOverride automountServiceAccountToken volumes volumeMounts") -}}
+{{- $cures := dict
+  "reloader.volumes" "it belongs under reloader.deployment."
+  "reloader.volumeMounts" "it belongs under reloader.deployment."
+  "reloader.deployment.image" "it is image now, with repository and tag."
+  "reloader.deployment.imagePullSecrets" "it is global.imagePullSecrets now."
+  "reloader.deployment.extraArgs" "use attune.extraArgs or the value of its own, such as reloader.enableCSIIntegration." -}}
+{{- range $place, $values := dict "reloader" .Values.reloader "reloader.deployment" .Values.reloader.deployment }}
+{{- range $key, $value := $values }}
+{{- if not (or (kindIs "invalid" $value) (has $key (get $known $place))) }}
+{{- $path := printf "%s.%s" $place $key }}
+* {{ $path }} is not read: {{ get $cures $path | default "is it spelt right?" }}
 {{- end }}
 {{- end }}
-{{- if dig "extraArgs" "" $d }}
-* reloader.deployment.extraArgs is not read; use attune.extraArgs or the value of its own, such as reloader.enableCSIIntegration.
 {{- end }}
 {{- end -}}

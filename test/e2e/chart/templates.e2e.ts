@@ -78,6 +78,8 @@ describe('the values of Stakater’s chart', () => {
   it('may be half a file: every map that is null stays harmless', async () => {
     const nothing = { open: null, secret: null, field: null, existing: null };
     await render(reloader({ deployment: { env: nothing, nodeSelector: null, pod: null }, custom_annotations: null }));
+    const kinds = ['serviceMonitor', 'podMonitor', 'podDisruptionBudget', 'netpol', 'verticalPodAutoscaler'];
+    await render(reloader(Object.fromEntries(kinds.map((each) => [each, null]))));
   });
 });
 

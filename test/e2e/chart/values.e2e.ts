@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { installKinds } from '../../support/crds.ts';
 import { until } from '../../support/wait.ts';
 import type { Values } from './helm.ts';
@@ -70,6 +70,24 @@ const revisionOf = (namespace: string): Promise<string | undefined> =>
     },
     { what: 'the Deployment being observed' },
   );
+
+/** Somebody to whom things are told. */
+async function sink(): Promise<{ readonly told: readonly string[]; readonly url: string }> {
+  const told: string[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      told.push(body);
+      response.end();
+    });
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await until(() => server.listening, { what: 'the sink' });
+  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+}
 
 /** Installs the values under test. A short quiet period: nobody likes to wait for a test. */
 async function install(reloader: Values): Promise<void> {
@@ -145,23 +163,29 @@ describe('a change arrives', () => {
 
   it('and is told to an alert sink whose address is in a Secret', async () => {
     const shop = await newShop();
-    const told: string[] = [];
-    const sink = createServer((request, response) => {
-      request.on('data', (chunk) => told.push(String(chunk)));
-      request.on('end', () => response.end());
-    }).listen(0, '127.0.0.1');
-    afterAll(() => sink.close());
-    await until(() => sink.listening, { what: 'the sink' });
+    const { told, url } = await sink();
     const secret = {
       ALERT_ON_RELOAD: 'true',
       ALERT_SINK: 'slack',
-      ALERT_WEBHOOK_URL: `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`,
+      ALERT_WEBHOOK_URL: url,
       ALERT_ADDITIONAL_INFO: 'here',
     };
     await install({ ignoreNamespaces: 'kube-system,default', deployment: { env: { secret } } });
     await deploymentReacts(shop);
     const text = `here : Reloader detected changes in *app* of type *CONFIGMAP* in namespace *${shop}*. Hence reloaded *deployment*`;
     await until(() => told.some((body) => body.includes(text)), { what: 'the alert' });
+  });
+
+  it('at a webhook, and then no workload may be changed', async () => {
+    const shop = await newShop();
+    const { told, url } = await sink();
+    await install({ webhookUrl: url });
+    const before = await traceOf(placeOf(shop));
+    await change(cluster.admin, shop);
+    await until(() => told.length > 0, { what: 'the webhook' });
+    expect(await traceOf(placeOf(shop))).toBe(before);
+    const workloads = [...(await cluster.grants(release))].filter((grant) => /^(apps|batch)\//.test(grant));
+    expect(workloads).toEqual(['apps/deployments list']);
   });
 
   it('by the annotations strategy', async () => {
