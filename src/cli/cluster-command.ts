@@ -14,6 +14,8 @@ export interface ClusterCommand<T> {
   /** What the operands and own flags mean, or what is wrong with them. */
   readonly read: (request: Request) => T | string;
   readonly run: (wanted: T, cluster: Cluster) => Promise<number>;
+  /** The exit code where the cluster did not answer; 1 unless that means something else. */
+  readonly failure?: number;
 }
 
 /** The cluster, as the user reaches it. */
@@ -35,17 +37,20 @@ const FLAGS: readonly OwnFlag[] = [
   { name: 'sandbox', bare: true },
 ];
 
-/** What the usage of every such command ends with. */
-export const CLUSTER_USAGE = `
-  -n, --namespace NAMESPACE   where; by default the namespace of the kubeconfig's context
+/** What the usage of every such command ends with; `everywhere` is what no namespace means. */
+export const clusterUsage = (everywhere: string): string => `
+  -n, --namespace NAMESPACE   where; by default ${everywhere}
   --kubeconfig FILE           which cluster; by default $KUBECONFIG, ~/.kube/config, or the pod's own
   --context NAME              which context of the kubeconfig
   --sandbox[=NAME]            the sandbox of this machine instead
 `;
 
+/** For commands about one object. */
+export const CLUSTER_USAGE = clusterUsage("the namespace of the kubeconfig's context");
+
 /** 0: done. 1: it could not be done. 2: the command line is wrong. */
 export async function runClusterCommand<T>(
-  { name, usage, flags = [], read, run }: ClusterCommand<T>,
+  { name, usage, flags = [], read, run, failure = 1 }: ClusterCommand<T>,
   argv: readonly string[],
   io: Io,
 ): Promise<number> {
@@ -73,7 +78,7 @@ export async function runClusterCommand<T>(
     return await run(wanted, cluster).finally(() => client.close());
   } catch (error) {
     io.stderr(`attune ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
+    return failure;
   }
 }
 

@@ -35,8 +35,10 @@ const SOURCE_RESOURCES: Readonly<Record<SourceKind, Resource>> = {
   SecretProviderClass: SECRET_PROVIDER_CLASSES,
 };
 
-export async function findInstallations(client: KubeClient): Promise<readonly Installation[]> {
-  const { objects } = await read(client, DEPLOYMENTS, undefined);
+/** Undefined: this user may not look for them. */
+export async function findInstallations(client: KubeClient): Promise<readonly Installation[] | undefined> {
+  const { objects, unread } = await read(client, DEPLOYMENTS, undefined);
+  if (unread.length > 0) return undefined;
   return objects.flatMap(({ object }) =>
     listIn(objectAt(object, ['spec', 'template', 'spec'])['containers']).flatMap((container) => {
       const { image, args, env } = objectIn(container);
@@ -60,6 +62,7 @@ function variables(env: unknown, { metadata }: KubeObject): Readonly<Record<stri
 }
 
 export async function readCluster(client: KubeClient, settings: Settings, only?: string): Promise<Cluster> {
+  if (only !== undefined) await mustExist(client, only);
   const inScope = await scopeFilter(client, settings, only);
   const kinds = WORKLOAD_KINDS.filter(
     ({ kind }) => !settings.ignoredKinds.has(kind) && (kind !== 'Rollout' || settings.isArgoRollouts),
@@ -71,6 +74,16 @@ export async function readCluster(client: KubeClient, settings: Settings, only?:
     sourcesOf: sources.of,
     unread: [...workloads.unread, ...sources.unread],
   };
+}
+
+/** An empty list is the server's answer for a namespace that there is not, too. */
+async function mustExist(client: KubeClient, name: string): Promise<void> {
+  try {
+    await client.get(NAMESPACES, { name });
+  } catch (error) {
+    if (KubeError.is(error, 'NotFound')) throw new Error(`there is no namespace ${name}`, { cause: error });
+    if (!KubeError.is(error, 'Forbidden')) throw error;
+  }
 }
 
 async function scopeFilter(client: KubeClient, { scope }: Settings, only: string | undefined) {
@@ -95,10 +108,13 @@ async function read<R extends Resource>(
   const objects: { readonly kind: R; readonly object: KubeObject }[] = [];
   const unread: string[] = [];
   for (const kind of resources) {
+    const ofKind: KubeObject[] = [];
     try {
       for await (const page of client.list(kind, { namespace }, { metadataOnly })) {
-        for (const object of page.items) objects.push({ kind, object });
+        if (page.fresh) ofKind.length = 0;
+        ofKind.push(...page.items);
       }
+      objects.push(...ofKind.map((object) => ({ kind, object })));
     } catch (error) {
       if (!KubeError.is(error, 'NotFound', 'Forbidden')) throw error;
       if (error.reason === 'Forbidden')

@@ -1,75 +1,88 @@
-import { parseArgs } from 'node:util';
 import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
-import { KubeClient } from '../../kube/client.ts';
-import { connect } from '../../kube/connection.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { type Cluster, clusterUsage, runClusterCommand } from '../cluster-command.ts';
 import type { Io } from '../io.ts';
+import type { Request } from '../request.ts';
 import { findInstallations, type Installation, readCluster } from './doctor-cluster.ts';
 import { type Diagnosis, type Difference, diagnose, type Reaction } from './doctor-findings.ts';
 
-const USAGE = `attune doctor [-n NAMESPACE] [-o json] [--kubeconfig FILE] [--context NAME]
+const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
 
 Reads a cluster in which Stakater Reloader is installed and tells, workload by workload, whether anything would change
-with Attune in its place. Changes nothing. Ends with 0 if nothing would change, with 1 if something would, with 2 if it
-could not tell.
-`;
+with Attune in its place. Judges by the flags given, else by those of the Reloader in the cluster. Changes nothing. Ends
+with 0 if nothing would change, with 1 if something would, with 2 if it could not tell.
+
+  -o, --output json           for programs
+${clusterUsage('all namespaces')}`;
 
 interface Report {
   readonly installation: Pick<Installation, 'namespace' | 'name' | 'image'> | undefined;
+  readonly judgedBy: string;
+  /** Without all of it "nothing would change" cannot be said. */
   readonly unread: readonly string[];
   readonly diagnoses: readonly Diagnosis[];
 }
 
-export async function runDoctor(argv: readonly string[], io: Pick<Io, 'env' | 'stdout' | 'stderr'>): Promise<number> {
-  const args = readArgs(argv);
-  if (typeof args === 'string') {
-    io.stderr(`${args}\n\n${USAGE}`);
-    return 2;
-  }
-  if (args.help) {
-    io.stdout(USAGE);
-    return 0;
-  }
-  try {
-    const connection = await connect({ kubeconfig: args.kubeconfig, context: args.context, env: io.env });
-    const client = new KubeClient(connection);
-    const reports = await examine(client, args.namespace).finally(() => client.close());
-    io.stdout(args.output === 'json' ? `${JSON.stringify(reports, null, 2)}\n` : reports.map(text).join('\n'));
-    return reports.some(({ diagnoses }) => diagnoses.some(isDifferent)) ? 1 : 0;
-  } catch (error) {
-    io.stderr(`attune doctor: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 2;
-  }
+type Subject = Omit<Report, 'diagnoses'> & { readonly settings: Settings };
+
+/** `attune doctor`: what would change if Attune took over from Stakater Reloader. */
+export const runDoctor = (argv: readonly string[], io: Io): Promise<number> =>
+  runClusterCommand(
+    {
+      name: 'doctor',
+      usage: USAGE,
+      flags: [{ name: 'output', short: 'o' }],
+      read: readWanted,
+      run: examine,
+      failure: COULD_NOT_TELL,
+    },
+    argv,
+    io,
+  );
+
+const COULD_NOT_TELL = 2;
+
+interface Wanted {
+  readonly namespace: string | undefined;
+  readonly json: boolean;
 }
 
-function readArgs(argv: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: {
-        namespace: { type: 'string', short: 'n' },
-        output: { type: 'string', short: 'o' },
-        kubeconfig: { type: 'string' },
-        context: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-    return values.output === undefined || values.output === 'json' ? values : `-o knows json, not ${values.output}`;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+function readWanted({ operands, own }: Request): Wanted | string {
+  const output = own.get('output');
+  if (operands.length > 0) return `"${operands.join(' ')}" is not a flag`;
+  if (output !== undefined && output !== 'json') return `-o knows json, not ${output}`;
+  return { namespace: own.get('namespace'), json: output === 'json' };
 }
 
-/** One report per Reloader; without one, a single report by the default flags. */
-async function examine(client: KubeClient, namespace: string | undefined): Promise<readonly Report[]> {
-  const installations = await findInstallations(client);
-  if (installations.length === 0)
-    return [await report(client, undefined, settingsOf(parseSettings([], {})), namespace)];
+/** One report per Reloader; without one, a single report by the flags given or the default ones. */
+async function examine({ namespace, json }: Wanted, cluster: Cluster): Promise<number> {
   const reports: Report[] = [];
-  for (const { parsed, ...installation } of installations) {
-    reports.push(await report(client, installation, settingsOf(parsed, installation), namespace));
+  for (const subject of await subjects(cluster)) reports.push(await report(cluster.client, subject, namespace));
+  cluster.io.stdout(json ? `${JSON.stringify(reports, null, 2)}\n` : reports.map(text).join('\n'));
+  if (reports.some(({ diagnoses }) => diagnoses.some(isDifferent))) return 1;
+  return reports.some(({ unread }) => unread.length > 0) ? COULD_NOT_TELL : 0;
+}
+
+async function subjects({ client, request, settings }: Cluster): Promise<readonly Subject[]> {
+  const nobody = { installation: undefined, unread: [] };
+  if (request.controller.length > 0) return [{ ...nobody, judgedBy: 'Judged by the flags given.', settings }];
+  const installations = await findInstallations(client);
+  const defaults = { ...nobody, settings: settingsOf(parseSettings([], {})) };
+  if (!installations) {
+    const unread = ["deployments of all namespaces: this user may not list them, so Reloader's flags are not known"];
+    const judgedBy =
+      'You may not look for Stakater Reloader; judged by the default flags. If it has others, give them here.';
+    return [{ ...defaults, unread, judgedBy }];
   }
-  return reports;
+  if (installations.length === 0) {
+    return [{ ...defaults, judgedBy: 'No Stakater Reloader was found; judged by the default flags.' }];
+  }
+  return installations.map(({ parsed, ...installation }) => {
+    const { namespace, name, image } = installation;
+    const judgedBy = `Stakater Reloader: Deployment ${namespace}/${name}, ${image}`;
+    return { installation, judgedBy, unread: [], settings: settingsOf(parsed, installation) };
+  });
 }
 
 function settingsOf(parsed: Installation['parsed'], at?: Report['installation']): Settings {
@@ -81,8 +94,7 @@ function settingsOf(parsed: Installation['parsed'], at?: Report['installation'])
 
 async function report(
   client: KubeClient,
-  installation: Report['installation'],
-  settings: Settings,
+  { settings, unread, ...subject }: Subject,
   namespace: string | undefined,
 ): Promise<Report> {
   const cluster = await readCluster(client, settings, namespace);
@@ -90,32 +102,31 @@ async function report(
   const diagnoses = cluster.workloads.map(({ kind, object }) =>
     diagnose(kind, object, cluster.sourcesOf(object.metadata.namespace ?? ''), facts),
   );
-  return { installation, unread: cluster.unread, diagnoses };
+  return { ...subject, unread: [...unread, ...cluster.unread], diagnoses };
 }
 
 const isDifferent = ({ differences, atOnce }: Diagnosis): boolean => differences.length > 0 || atOnce.length > 0;
 
-function text({ installation, unread, diagnoses }: Report): string {
+function text({ judgedBy, unread, diagnoses }: Report): string {
   const taking = diagnoses.filter((each) => each.sources > 0 || isDifferent(each) || each.remarks.length > 0);
-  const different = taking.filter(isDifferent).length;
-  const found = installation
-    ? `Stakater Reloader: Deployment ${installation.namespace}/${installation.name}, ${installation.image}`
-    : 'No Stakater Reloader was found; judged by the default flags.';
-  const result =
-    different === 0
-      ? 'Nothing would change.'
-      : `${different} of ${taking.length} workloads would be treated differently.`;
   return [
-    found,
+    judgedBy,
     ...unread.map((line) => `! ${line}`),
     '',
     ...taking.flatMap(lines),
     '',
-    `${result} ${diagnoses.length - taking.length} workloads take no part. The swap itself restarts nothing${
+    `${result(taking, unread)} ${diagnoses.length - taking.length} workloads take no part. The swap itself restarts nothing${
       taking.some(({ atOnce }) => atOnce.length > 0) ? ' but what is said above' : ''
     }.`,
     '',
   ].join('\n');
+}
+
+function result(taking: readonly Diagnosis[], unread: readonly string[]): string {
+  const different = taking.filter(isDifferent).length;
+  if (different > 0) return `${different} of ${taking.length} workloads would be treated differently.`;
+  if (unread.length === 0) return 'Nothing would change.';
+  return 'Could not tell: what is marked ! was not read. In what was read, nothing would change.';
 }
 
 function lines(diagnosis: Diagnosis): readonly string[] {

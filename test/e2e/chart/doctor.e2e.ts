@@ -1,31 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
-import { runDoctor } from '../../../src/cli/commands/doctor.ts';
-import { writeKubeconfig } from '../../../src/sandbox/credentials.ts';
+import { expect, it } from 'vitest';
 import { api, namespace, serviceAccount } from '../../support/sandbox.ts';
+import { commandLine } from '../cli/run.ts';
 
 const shop = await namespace('doctor');
-const folder = mkdtempSync(join(tmpdir(), 'attune-doctor-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 async function doctor(rules: readonly object[], name: string) {
-  const access = await serviceAccount(shop, name, rules);
-  const kubeconfig = join(folder, name);
-  writeKubeconfig(kubeconfig, name, access);
-  let stdout = '';
-  let stderr = '';
-  const code = await runDoctor(['--kubeconfig', kubeconfig, '-n', shop], {
-    env: {},
-    stdout: (text) => {
-      stdout += text;
-    },
-    stderr: (text) => {
-      stderr += text;
-    },
-  });
-  return { code, stdout, stderr };
+  return await commandLine(await serviceAccount(shop, name, rules))('doctor', '-n', shop);
 }
 
 function deployment(name: string, container: object, annotations: object = {}, rest: object = {}) {
@@ -78,14 +58,18 @@ it('says what it may not read, and judges the rest', async () => {
   const { code, stdout } = await doctor(some, 'half');
   expect(stdout).toContain('! secrets: this user may not list them');
   expect(stdout).toContain(`= Deployment ${shop}/same: as before, 1 source\n`);
-  expect(code).toBe(0);
+  expect(stdout).toContain('Could not tell');
+  expect(code).toBe(2);
 });
 
 it('says why it cannot tell', async () => {
-  writeFileSync(join(folder, 'broken'), 'no kubeconfig');
-  let stderr = '';
-  const io = { env: {}, stdout: () => {}, stderr: (text: string) => (stderr += text) };
-  expect(await runDoctor(['--kubeconfig', join(folder, 'broken')], io)).toBe(2);
-  expect(stderr).toContain('attune doctor: ');
-  expect(await runDoctor(['--whatever'], io)).toBe(2);
+  const attune = commandLine();
+  expect(await attune('doctor', '--kubeconfig', '/nowhere/kubeconfig')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('attune doctor: '),
+  });
+  expect(await attune('doctor', '-n', `${shop}-nope`)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`there is no namespace ${shop}-nope`),
+  });
 });
