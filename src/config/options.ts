@@ -79,9 +79,7 @@ export const OPTIONS = {
   syncAfterRestart: bool({
     flag: 'sync-after-restart',
     group: 'choice',
-    doc:
-      'With --reload-on-create=true, treat everything present at start as created. By default the ledger ' +
-      'already applies what changed meanwhile, once.',
+    doc: 'Accepted for the sake of values that have it: the ledger applies what came, changed or went meanwhile, once.',
   }),
   isArgoRollouts: exactlyTrue({
     flag: 'is-Argo-Rollouts',

@@ -29,8 +29,11 @@ export interface Change {
   readonly mark: string | undefined;
 }
 
-/** Carries changes out; false if upstream's rules see nothing to write. Throws what the API server refuses. */
-export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<boolean>;
+/** `same`: upstream's rules see nothing to write. `left`: nothing is to happen to a workload like this. */
+export type Outcome = 'written' | 'same' | 'left';
+
+/** Carries changes out. Throws what the API server refuses. */
+export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<Outcome>;
 
 export interface ActDeps {
   readonly client: KubeClient;
@@ -65,21 +68,24 @@ export const FIELD_MANAGER = 'Reloader';
 export function createAct(deps: ActDeps): Act {
   return async (state, changes) => {
     const kind = kindNamed(state.workload.ref.kind);
-    if (!kind) return false;
+    if (!kind) return 'same';
     const verdicts = changes.map((change) => change.verdict);
     const action = actionFor(kind, state.workload, verdicts, deps.policy);
-    if (action === 'none') return done(deps, state, false);
+    if (action === 'none') return done(deps, state, 'left');
     const now = deps.clock.now();
     const edit = edited(deps, state, changes, now);
-    if (action === 'restart') return patch(deps, { kind, state, changes, edit: undefined, now });
-    if (edit === undefined) return done(deps, state, false);
+    // Upstream looks at the template even where it does not write it.
+    if (action === 'restart' && (edit || !deps.policy.compat)) {
+      return patch(deps, { kind, state, changes, edit: undefined, now });
+    }
+    if (edit === undefined) return done(deps, state, 'same');
     if (action === 'patch') return patch(deps, { kind, state, changes, edit, now });
     const seq = state.seq + 1;
     if (action === 'run') await run(deps, { state, changes, edit, now });
     else await deps.replacements.replace(state, edit);
     // The watch may have brought the Job, and the number with it.
     state.seq = Math.max(state.seq, seq);
-    return done(deps, state, true);
+    return done(deps, state, 'written');
   };
 }
 
@@ -102,9 +108,9 @@ async function run(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, '
 }
 
 /** No record rides on the object, so the checkpoint has to know: a new number makes it the newest word. */
-function done(deps: ActDeps, state: WorkloadState, written: boolean): boolean {
+function done(deps: ActDeps, state: WorkloadState, outcome: Outcome): Outcome {
   deps.touch(state);
-  return written;
+  return outcome;
 }
 
 interface Rollout {
@@ -117,7 +123,7 @@ interface Rollout {
   readonly now: number;
 }
 
-async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout): Promise<boolean> {
+async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout): Promise<Outcome> {
   const { workload } = state;
   const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, now });
   const { type, body } = patchOf(kind, workload, edit, {
@@ -136,7 +142,7 @@ async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout
   state.seq = Math.max(state.seq, seq);
   if (record === undefined) deps.touch(state);
   deps.seen(deps.parse(kind, answer));
-  return true;
+  return 'written';
 }
 
 async function send(

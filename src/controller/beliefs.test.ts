@@ -141,3 +141,16 @@ test('a kind of sources that cannot be listed is not absent; when it can, what t
   world.engine.sourceTurned(APP, world.sources.fill(source('B', 9)), 9);
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });
+
+test.each([
+  ['after its creation', '2026-01-01T10:00:30Z', ['ConfigMap/app']],
+  ['before it', '2026-01-01T10:00:01Z', []],
+])('a workload that only a listing shows, and a change that we saw %s', (_when, editedAt, waits) => {
+  const world = setUp();
+  world.sources.put({ ...source('A', 5), fingerprint: undefined }, false);
+  world.engine.begin();
+  world.put({ ...source('B', 20), editedAt });
+  // Its status was written since: the version says nothing about its age.
+  world.engine.workloadSeen(web(25), 'list');
+  expect(world.waits()).toEqual(waits);
+});

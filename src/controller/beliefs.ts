@@ -59,6 +59,19 @@ export class Beliefs {
     return applied !== undefined && applied !== ABSENT && sources.since(ref) <= record.seen;
   }
 
+  /**
+   * What a workload began with that a listing has only now shown, and `then` is what there was at its last version. That
+   * is the last place in the server's order where it can have begun, not the first: a change that we saw may have come
+   * before it and after the creation. Of the two in the same second the change counts as the later. What came before our
+   * time is no reason to roll.
+   */
+  whenFound({ createdAt }: Workload, ref: SourceRef, then: Applied): Applied {
+    const { sources } = this.#deps;
+    const editedAt = sources.get(ref)?.editedAt;
+    if (sources.hasTurned(ref) && editedAt !== undefined && editedAt >= createdAt) return UNKNOWN;
+    return then === UNKNOWN ? sources.current(ref) : then;
+  }
+
   /** Whether the past has anything to say about a workload. */
   knows(workload: Workload): boolean {
     const { entry, record } = this.#past(workload);

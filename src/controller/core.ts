@@ -1,5 +1,5 @@
 import type { SourceRef } from '../api/sources.ts';
-import { ABSENT } from '../domain/ledger.ts';
+import { ABSENT, type Lifecycle, lifecycleOf } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
 import { Checkpoint } from './checkpoint.ts';
@@ -54,7 +54,8 @@ export function createCore(
   const turned = (ref: SourceRef, turn: Turn, version: number): void => {
     report.turned(turn);
     if (deps.notify) {
-      if (begun && isNotable(options, turn)) deps.notify();
+      const lifecycle = lifecycleOf(ref.kind, options);
+      if (begun && inScope(ref.namespace) && isNotable(lifecycle, turn)) deps.notify();
       return;
     }
     if (begun && turn.before !== turn.after) void watches.refresh();
@@ -142,7 +143,7 @@ function scopeCheck({ scope }: ControllerOptions, namespaces: ReadonlySet<string
 }
 
 /** What upstream posts: data that changed, and what came or went if that was asked for. */
-function isNotable(options: ControllerOptions, { before, after }: Turn): boolean {
+function isNotable(options: Lifecycle, { before, after }: Turn): boolean {
   if (before === after) return false;
   if (before === ABSENT) return options.reloadOnCreate;
   return after !== ABSENT || options.reloadOnDelete;

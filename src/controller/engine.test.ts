@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { APP, running, setUp, source, WEB, web } from '../../test/support/engine-world.ts';
-import { DEFAULT_KEYS } from '../api/annotations.ts';
+import { APP, markOf, running, setUp, source, WEB, web } from '../../test/support/engine-world.ts';
+import { DEFAULT_KEYS, LAST_RELOADED_FROM } from '../api/annotations.ts';
 
 test('a first start rolls nothing', () => {
   expect(running().waits()).toEqual([]);
@@ -110,6 +110,22 @@ test.each([
   world.engine.begin();
   world.put(source('A', 10), true);
   expect(world.waits().length > 0).toBe(rolls);
+});
+
+test.each([
+  ['annotations', ['ConfigMap/app']],
+  ['env-vars', []],
+] as const)('Stakater: created anew with the data of the mark, %s', (strategy, waits) => {
+  const policy = { compat: true, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
+  const lifecycle = { compat: true, reloadOnCreate: true, reloadOnDelete: false };
+  const world = running({ strategy, policy, lifecycle });
+  const from = { type: 'CONFIGMAP', name: 'app', namespace: 'shop', hash: markOf('B'), containerRefs: ['app'] };
+  const text = JSON.stringify({ ...from, observedAt: 1 });
+  world.put(source('B', 10));
+  world.wrote('B', 11, { templateAnnotations: { [LAST_RELOADED_FROM]: text } });
+  world.remove(APP, 12);
+  world.put(source('B', 13), true);
+  expect(world.waits()).toEqual(waits);
 });
 
 test('a deletion rolls only with reload-on-delete, once', () => {

@@ -216,9 +216,9 @@ export class Engine {
       concerned.add(sourceId(ref));
       this.#adopt(state, sourceId(ref), news?.sources[sourceId(ref)]);
       this.#consider(state, ref, verdict, () => {
-        const then = version === undefined ? this.#beliefs.about(state, ref) : this.#past(ref, version)();
-        // A listing tells the last place in the server's order, and what came before our time is no reason to roll.
-        return then === UNKNOWN && isListed ? this.#deps.sources.current(ref) : then;
+        if (version === undefined) return this.#beliefs.about(state, ref);
+        const then = this.#past(ref, version)();
+        return isListed ? this.#beliefs.whenFound(state.workload, ref, then) : then;
       });
     }
     if (news) state.seq = news.seq;
@@ -257,7 +257,7 @@ export class Engine {
       }
       this.settle(state, id, then);
     }
-    if (this.#others.marked(state.workload, ref)) this.settle(state, id, current);
+    if (this.#others.marked(state.workload, ref, state.applied.get(id))) this.settle(state, id, current);
     else if (this.#others.brought(state, ref, current)) this.settle(state, id, current);
     const difference = compare(state.applied.get(id) ?? UNKNOWN, current, lifecycleOf(ref.kind, lifecycle));
     if (difference === 'unread') this.#deps.want(ref);

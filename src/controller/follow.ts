@@ -32,7 +32,7 @@ export interface FollowDeps {
   readonly engine: Engine;
   readonly checkpoint: Pick<Checkpoint, 'awaits' | 'listed'>;
   readonly pauses: Pauses;
-  readonly report: Pick<Report, 'received'>;
+  readonly report: Pick<Report, 'received' | 'following'>;
   readonly inScope: (namespace: string) => boolean;
   readonly namespaces: Set<string>;
   readonly listed: Listed;
@@ -118,6 +118,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
     listed.add(kind, scope);
     if (isComplete(scope)) checkpoint.listed(kind);
   };
+  report.following(resource, scopes);
   deps.watches.follow<Source>(
     resource,
     scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
@@ -157,12 +158,15 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
 
 /** What is followed when a selector says which namespaces count; their labels may change at any time. */
 function followNamespaces(deps: FollowDeps, labelSelector: string): void {
-  const { namespaces, namespaceTurned, watches } = deps;
+  const { namespaces, namespaceTurned, watches, report } = deps;
+  report.following(NAMESPACES, [{}]);
   watches.follow<string>(
     NAMESPACES,
     [{ labelSelector }],
     { light: true, digest: (object) => object.metadata.name },
     (event) => {
+      if (event.type === 'add' || event.type === 'change' || event.type === 'remove')
+        report.received(event.type, NAMESPACES, true);
       if (event.type === 'add') {
         namespaces.add(event.value);
         // A listing tells when it was last written, not since when it is selected.
@@ -193,19 +197,22 @@ async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promis
     const known = sources.get(event.value.ref);
     if (known) put(known.ref, known.fingerprint, event.resourceVersion, false);
   };
-  const tellStatus = (event: ReflectEvent<ClassStatus>): void => {
-    if (event.type !== 'add' && event.type !== 'change') return;
-    const { value: status, previous } = event;
-    report.received(event.type, SECRET_PROVIDER_CLASS_POD_STATUSES, inScope(status.namespace));
+  const note = (status: ClassStatus, previous: ClassStatus | undefined, isFound: boolean): void => {
     const ref: SourceRef = { kind: 'SecretProviderClass', namespace: status.namespace, name: status.className };
     const isNew = sources.get(ref) === undefined;
     const moved = previous
       ? classes.changed(previous, status)
-      : event.initial
+      : isFound
         ? classes.listed(status)
         : classes.added(status);
     // The first word about a class is what its pods run with, not a change.
-    if (moved) put(ref, moved, status.resourceVersion, isNew ? false : !event.initial);
+    if (moved) put(ref, moved, status.resourceVersion, isNew ? false : !isFound);
+  };
+  const tellStatus = (event: ReflectEvent<ClassStatus>): void => {
+    if (event.type !== 'add' && event.type !== 'change' && event.type !== 'remove') return;
+    const { namespace } = event.type === 'remove' ? event.previous : event.value;
+    report.received(event.type, SECRET_PROVIDER_CLASS_POD_STATUSES, inScope(namespace));
+    if (event.type !== 'remove') note(event.value, event.previous, event.initial);
   };
   await watches.followOnceServed<Source>(
     SECRET_PROVIDER_CLASSES,
@@ -213,6 +220,7 @@ async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promis
     { light: true, digest: (object, _full, previous) => door.source('SecretProviderClass', object, false, previous) },
     tellClass,
   );
+  report.following(SECRET_PROVIDER_CLASS_POD_STATUSES, scopes);
   await watches.followOnceServed<ClassStatus>(
     SECRET_PROVIDER_CLASS_POD_STATUSES,
     scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),

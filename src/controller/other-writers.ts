@@ -18,8 +18,10 @@ export class OtherWriters {
   }
 
   /** Whether the template already says that the pods run with the current data. */
-  marked(workload: Workload, ref: SourceRef): boolean {
-    const { sources, strategy } = this.#deps;
+  marked(workload: Workload, ref: SourceRef, applied?: Applied): boolean {
+    const { sources, strategy, policy } = this.#deps;
+    // Upstream's annotation is written for each event, and to be created is one.
+    if (policy.compat && strategy === 'annotations' && applied === ABSENT) return false;
     const mark = sources.get(ref)?.fingerprint?.mark;
     return mark !== undefined && !sources.isAmbiguous(ref) && carriesMark(workload, ref, mark, strategy) === 'equal';
   }

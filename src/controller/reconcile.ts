@@ -30,7 +30,7 @@ export interface ReconcileDeps {
     taken(state: WorkloadState): void;
     failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: 'soon' | 'when it changes'): void;
     reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void;
-    unchanged(state: WorkloadState, changes: readonly Change[]): void;
+    unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left'): void;
     settledByOther(state: WorkloadState, ref: SourceRef): void;
     problems(state: WorkloadState): void;
   };
@@ -66,11 +66,11 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
   const decidedOn = state.workload.resourceVersion;
   try {
     if (state.unplaced && (await settleDelivered(deps, state, changes))) return false;
-    const written = await deps.act(state, changes);
+    const outcome = await deps.act(state, changes);
     settle(deps, state, changes);
     if (deps.engine.states.get(key) === state) deps.engine.wrote(state);
-    if (written) deps.report.reloaded(state, changes, startedAt);
-    else deps.report.unchanged(state, changes);
+    if (outcome === 'written') deps.report.reloaded(state, changes, startedAt);
+    else deps.report.unchanged(state, changes, outcome);
     if (state.waiting.size > 0) deps.engine.schedule(key, state);
     return true;
   } catch (error) {

@@ -1,5 +1,6 @@
 import { kindNamed } from '../api/kinds.ts';
 import { SOURCE_TYPE, type SourceKind, type SourceRef } from '../api/sources.ts';
+import { inactionOf } from '../domain/effect.ts';
 import { ABSENT, UNKNOWN } from '../domain/ledger.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import type { KubeError } from '../kube/kube-error.ts';
@@ -138,12 +139,17 @@ export class Report extends SystemReport {
     post(this.#event(state, 'Warning', 'ReloadFail', `${what} with error ${error.message}`, component));
   }
 
-  /** Asked for, and nothing to write: upstream's rules see the mark in place. */
-  unchanged(state: WorkloadState, changes: readonly Change[]): void {
+  /** Asked for, and nothing to write: upstream's rules see the mark in place, or the workload is to be left alone. */
+  unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left'): void {
     const { log, metrics, clock } = this.#deps;
     metrics.increment('reloader_skipped_total', { reason: 'strategy_not_updated' }, changes.length);
     this.#time('skipped', clock.now());
-    log.debug(`no changes detected for ${nameOf(state)}`, { sources: changes.map(({ id }) => id).join(',') });
+    const sources = changes.map(({ id }) => id).join(',');
+    if (why === 'same') log.debug(`no changes detected for ${nameOf(state)}`, { sources });
+    // That a CronJob's Jobs go on surprises nobody.
+    if (why === 'same' || state.workload.owner?.kind === 'CronJob') return;
+    const { rule, cure } = inactionOf(state.workload);
+    log.info(`${nameOf(state)} will not run for what changed: ${rule}`, { sources, cure });
   }
 
   problems(state: WorkloadState): void {

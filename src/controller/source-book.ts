@@ -77,6 +77,11 @@ export class SourceBook {
     return this.#page(ref)?.since ?? 0;
   }
 
+  /** Whether it was seen to change. */
+  hasTurned(ref: SourceRef): boolean {
+    return this.#page(ref)?.eras !== undefined;
+  }
+
   isAmbiguous(ref: SourceRef): boolean {
     return this.#page(ref)?.ambiguous === true;
   }

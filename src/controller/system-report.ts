@@ -74,6 +74,14 @@ export class SystemReport {
     });
   }
 
+  /** Upstream's words: scripts wait for them. */
+  following({ plural }: Resource, scopes: readonly Scope[]): void {
+    this.#log.info(`created controller for: ${plural}`);
+    for (const { namespace = '' } of scopes) {
+      this.#log.info(`Starting Controller to watch resource type: ${plural} in namespace: ${namespace}`);
+    }
+  }
+
   waitingForServer(error: KubeError): void {
     this.#log.warn(`waiting for the API server: ${error.message}`);
   }

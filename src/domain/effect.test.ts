@@ -10,18 +10,27 @@ interface Given {
   readonly template?: Record<string, string>;
   readonly spec?: object;
   readonly status?: object;
+  readonly owner?: string;
   readonly compat?: boolean;
   readonly all?: boolean;
 }
 
-function action(kindName: KindName, { metadata = {}, template = {}, spec = {}, status = {}, compat, all }: Given) {
+function action(kindName: KindName, given: Given) {
+  const { metadata = {}, template = {}, spec = {}, status = {}, owner, compat, all } = given;
   const kind = kindNamed(kindName) as WorkloadKind;
   const pod = {
     metadata: { annotations: template },
     spec: { containers: [{ name: 'app', envFrom: [{ configMapRef: { name: 'app' } }] }] },
   };
   const object = {
-    metadata: { name: 'w', namespace: 'shop', uid: 'u', resourceVersion: '1', annotations: metadata },
+    metadata: {
+      name: 'w',
+      namespace: 'shop',
+      uid: 'u',
+      resourceVersion: '1',
+      annotations: metadata,
+      ...(owner && { ownerReferences: [{ kind: owner, name: 'o', controller: true }] }),
+    },
     spec: { ...(kindName === 'CronJob' ? { jobTemplate: { spec: { template: pod } } } : { template: pod }), ...spec },
     status,
   };
@@ -54,6 +63,11 @@ test.each([
   ['Job', { metadata: AUTO }, 'replace'],
   ['Job', { metadata: AUTO, status: DONE }, 'replace'],
   ['Job', { template: AUTO }, 'replace'],
+  ['Job', { template: AUTO, owner: 'CronJob' }, 'none'],
+  ['Job', { all: true, owner: 'CronJob' }, 'none'],
+  ['Job', { metadata: RUN, owner: 'CronJob' }, 'replace'],
+  ['Job', { template: AUTO, owner: 'Workflow' }, 'replace'],
+  ['Job', { template: AUTO, owner: 'CronJob', compat: true }, 'replace'],
   ['Job', { template: AUTO, status: DONE }, 'none'],
   ['Job', { all: true, status: DONE }, 'none'],
   ['Job', { template: AUTO, status: DONE, compat: true }, 'replace'],

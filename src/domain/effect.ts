@@ -1,3 +1,4 @@
+import { ON_CHANGE } from '../api/annotations.ts';
 import type { Effect, WorkloadKind } from '../api/kinds.ts';
 import type { Policy, Verdict } from './verdict.ts';
 import type { Workload } from './workload.ts';
@@ -19,12 +20,22 @@ export function actionFor(
     if (onChange === 'template') return 'patch';
     return workload.suspended && onChange !== 'run' ? 'none' : 'run';
   }
-  return workload.finished && !asksItself(workload, verdicts) ? 'none' : 'replace';
+  // A CronJob has its own way to run with new data; what it has started goes on with what it began with.
+  const isLeft = workload.finished || workload.owner?.kind === 'CronJob';
+  return isLeft && !asksItself(workload, verdicts) ? 'none' : 'replace';
 }
 
-/** To run a finished Job again, its own metadata must say so: a template is copied to every Job of a CronJob. */
+/** To run a Job again that is finished or a CronJob's, its own metadata must say so: a template is copied to every Job of a CronJob. */
 function asksItself(workload: Workload, verdicts: readonly Verdict[]): boolean {
   if (workload.intent.onChange === 'run') return true;
   const fromTemplate = Object.values(workload.intent.of).every((intent) => intent.from === 'template');
   return !fromTemplate && verdicts.some((verdict) => verdict.reload && verdict.because !== 'auto-reload-all');
+}
+
+/** Why `none`, and what would change that. */
+export function inactionOf({ suspended, finished, owner, ref }: Workload): Readonly<Record<'rule' | 'cure', string>> {
+  const cure = `set ${ON_CHANGE}: "run" in metadata of ${ref.kind} ${ref.name}`;
+  if (suspended) return { rule: 'it is suspended', cure };
+  if (finished) return { rule: 'it has finished, and its own metadata does not ask to run it again', cure };
+  return { rule: `it is a run of ${owner?.kind} ${owner?.name}, and goes on with what it began with`, cure };
 }

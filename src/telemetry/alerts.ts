@@ -94,7 +94,8 @@ export function createAlerts(settings: AlertSettings, { log, clock, metrics }: A
       error: 'status' in outcome ? `status ${outcome.status}` : outcome.error,
     };
     if (attempt < ATTEMPTS && isTransient(outcome) && !signal.aborted) {
-      log.debug('alert not delivered, trying again', fields);
+      // One line at once, so that nobody waits for the last attempt to learn that something is wrong.
+      log[attempt === 1 ? 'error' : 'debug']('alert not delivered, trying again', fields);
       return Math.min(RETRY_CAP_MS, retryAfterMs(outcome) ?? backOffMs(attempt, RETRY_FIRST_MS, RETRY_CAP_MS));
     }
     metrics.increment('attune_alerts_total', { result: 'error' });

@@ -31,6 +31,7 @@ export interface Look {
   readonly annotations?: Record<string, string>;
   readonly image?: string;
   readonly mark?: string;
+  readonly templateAnnotations?: Record<string, string>;
 }
 
 export const web = (version: number, look: Look = {}): Workload => parsed(webObject(version, look));
@@ -39,7 +40,8 @@ export const parsed = (object: KubeObject): Workload =>
   parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest: (text) => text });
 
 /** The same as the server sends it. */
-export function webObject(version: number, { uid = 'w', annotations = {}, image = 'v1', mark }: Look = {}) {
+export function webObject(version: number, look: Look = {}) {
+  const { uid = 'w', annotations = {}, image = 'v1', mark, templateAnnotations = {} } = look;
   const env = mark ? [{ name: 'STAKATER_APP_CONFIGMAP', value: markOf(mark) }] : [];
   return {
     metadata: {
@@ -51,7 +53,10 @@ export function webObject(version: number, { uid = 'w', annotations = {}, image 
       annotations: { 'reloader.stakater.com/auto': 'true', ...annotations },
     },
     spec: {
-      template: { spec: { containers: [{ name: 'app', image, env, envFrom: [{ configMapRef: { name: 'app' } }] }] } },
+      template: {
+        metadata: { annotations: templateAnnotations },
+        spec: { containers: [{ name: 'app', image, env, envFrom: [{ configMapRef: { name: 'app' } }] }] },
+      },
     },
   };
 }

@@ -107,6 +107,22 @@ test('6. by default a suspended CronJob is not run, nor a completed Job that doe
   for (const { metadata } of left) expect(here.audit.latest('Job', metadata.name)?.metadata.uid).toBe(metadata.uid);
 });
 
+test('6. by default what a CronJob has started goes on: one more Job per change, and no other', async () => {
+  await using here = await jobScene();
+  await here.createSource('ConfigMap', 'app', A);
+  await here.create('CronJob', 'nightly', { annotations: AUTO, pod, templateAnnotations: AUTO });
+  await here.create('CronJob', 'suspended', { annotations: AUTO, pod, spec: { suspend: true } });
+  const attune = await here.start([DEFAULT, '--auto-reload-all']);
+  await here.setData('ConfigMap', 'app', B);
+  const [first] = await runs(here, 'nightly', 1);
+  await here.setData('ConfigMap', 'app', A);
+  await runs(here, 'nightly', 2);
+  await here.fence.pass();
+  expect(jobsOf(here.audit, 'nightly')).toHaveLength(2);
+  expect(here.audit.latest('Job', first?.metadata.name ?? '')?.metadata.uid).toBe(first?.metadata.uid);
+  await attune.untilLine(/CronJob .*\/suspended will not run for what changed: it is suspended/);
+});
+
 test('6. on-change: template changes the CronJob and runs nothing', async () => {
   await using here = await jobScene();
   await here.createSource('ConfigMap', 'app', A);

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { stage } from '../../support/controller.ts';
 import { api } from '../../support/sandbox.ts';
 import { pathOf } from '../../support/workloads.ts';
-import { untilMarked } from './moves.ts';
+import { movesIn, untilMarked } from './moves.ts';
 import { receiver } from './receiver.ts';
 import { MODES, scene } from './scene.ts';
 
@@ -46,6 +47,23 @@ test('11. webhook: what comes and goes is posted if that was asked for', async (
   await there.untilReceived(1);
   await here.deleteSource('ConfigMap', 'app');
   await there.untilReceived(2);
+});
+
+test('11. webhook: only of namespaces that are selected', async () => {
+  await using here = await stage({ global: true, spaces: 2 });
+  await using there = await receiver();
+  const [inside = '', outside = ''] = here.spaces;
+  await api().patch(`/api/v1/namespaces/${inside}`, { metadata: { labels: { hook: inside } } });
+  for (const space of here.spaces) await movesIn(space).createSource('ConfigMap', 'app', V1);
+  await using _attune = await here.start([`--webhook-url=${there.url}`, `--namespace-selector=hook=${inside}`]);
+  for (const data of [V2, V3]) {
+    await movesIn(outside).setData('ConfigMap', 'app', data);
+    await movesIn(inside).setData('ConfigMap', 'app', data);
+  }
+  await there.untilReceived(2);
+  await movesIn(inside).setData('ConfigMap', 'app', V1);
+  await there.untilReceived(3);
+  expect(there.received).toHaveLength(3);
 });
 
 const MESSAGE = (space: string) =>
