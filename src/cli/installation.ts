@@ -5,9 +5,10 @@ import { type Environment, parseSettings } from '../config/parse-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
+import type { Cluster } from './cluster-command.ts';
 
 /** An Attune that runs in the cluster, with the settings that its flags and variables amount to. */
-export interface Installation {
+interface Installation {
   readonly namespace: string;
   readonly name: string;
   readonly settings: Settings;
@@ -18,17 +19,51 @@ const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 const LABELS = ['app.kubernetes.io/name=attune', 'group=com.stakater.platform'];
 const IMAGE = /(?:^|\/)attune(?:[@:]|$)/;
 
-/** All that can be seen; none where Deployments of other namespaces may not be listed. */
-export async function findInstallations(client: KubeClient): Promise<readonly Installation[]> {
-  const found: Installation[] = [];
+/** Settings to go by, and how we came by them. */
+export interface Ruling {
+  readonly by: string;
+  readonly settings: Settings;
+  /** Of the Attune that has them. */
+  readonly namespace?: string;
+}
+
+/** The flags given, else those of every Attune in the cluster, the one for this namespace first, else the defaults. */
+export async function rulings(
+  { client, request, settings }: Pick<Cluster, 'client' | 'request' | 'settings'>,
+  namespace?: string,
+): Promise<readonly [Ruling, ...Ruling[]]> {
+  if (request.controller.length > 0) return [{ by: 'the flags given', settings }];
+  const installations = await findInstallations(client);
+  if (!installations) {
+    return [{ by: 'the default flags: you may not look for Attune; if it has others, give them here', settings }];
+  }
+  const [first, ...others] = installations
+    .toSorted((a, b) => remoteness(a, namespace) - remoteness(b, namespace))
+    .map((each) => ({ ...each, by: `the flags of Deployment ${each.namespace}/${each.name}` }));
+  return first ? [first, ...others] : [{ by: 'the default flags: no Attune was found in the cluster', settings }];
+}
+
+/** One that was told to watch a namespace knows better than one that watches them all. */
+function remoteness({ settings: { scope } }: Installation, namespace: string | undefined): number {
+  if (scope.mode === 'global') return 1;
+  return namespace !== undefined && scope.namespaces.includes(namespace) ? 0 : 2;
+}
+
+/** Undefined: Deployments of all namespaces may not be listed. */
+async function findInstallations(client: KubeClient): Promise<readonly Installation[] | undefined> {
+  // By name, as one Deployment may have both labels.
+  const found = new Map<string, readonly Installation[]>();
   try {
     for (const labelSelector of LABELS) {
-      for await (const page of client.list(DEPLOYMENTS, { labelSelector })) found.push(...page.items.flatMap(asAttune));
+      for await (const { items } of client.list(DEPLOYMENTS, { labelSelector })) {
+        for (const object of items) found.set(`${object.metadata.namespace}/${object.metadata.name}`, asAttune(object));
+      }
     }
   } catch (error) {
     if (!KubeError.is(error, 'Forbidden')) throw error;
+    return undefined;
   }
-  return found;
+  return [...found.values()].flat();
 }
 
 function asAttune(object: KubeObject): readonly Installation[] {

@@ -5,39 +5,25 @@ import { KubeError } from '../kube/kube-error.ts';
 import type { Cluster } from './cluster-command.ts';
 import { ClusterView } from './cluster-view.ts';
 import type { Viewpoint } from './explanation.ts';
-import { findInstallations } from './installation.ts';
+import { rulings } from './installation.ts';
 import { readLedger } from './ledger-view.ts';
 
-/** By which settings questions are answered, and how we came by them. */
+/** What questions are answered with. */
 export interface Judging extends Viewpoint {
   readonly by: string;
   /** Of the namespace; undefined: nobody asks for them, or they may not be read. */
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
-/** The flags given, else those of the Attune that watches this namespace, else the defaults. */
-export async function beginJudging({ client, namespace, request, settings: own }: Cluster): Promise<Judging> {
-  const chosen = request.controller.length > 0 ? { by: 'the flags given' } : await installed(client, namespace);
-  const settings = chosen.settings ?? own;
-  const ledger = await readLedger(client, settings, own.ownNamespace || settings.ownNamespace || chosen.namespace);
+/** By the settings that rule this namespace. */
+export async function beginJudging(cluster: Cluster): Promise<Judging> {
+  const { client, namespace, settings: own } = cluster;
+  const [{ by, settings, namespace: home }] = await rulings(cluster, namespace);
+  const ledger = await readLedger(client, settings, own.ownNamespace || settings.ownNamespace || home);
   const view = new ClusterView(client, namespace, settings, ledger.digest);
   await view.readSources(settings.enableCsiIntegration);
   const labels = await namespaceLabels(client, namespace, settings);
-  return { by: chosen.by, settings, ledger, view, labels, nowMs: Date.now() };
-}
-
-async function installed(
-  client: KubeClient,
-  namespace: string,
-): Promise<{ readonly by: string; readonly settings?: Settings; readonly namespace?: string }> {
-  const all = await findInstallations(client);
-  // One that was told to watch this namespace knows better than one that watches them all.
-  const found =
-    all.find(({ settings: { scope } }) => scope.mode === 'namespaces' && scope.namespaces.includes(namespace)) ??
-    all.find(({ settings: { scope } }) => scope.mode === 'global') ??
-    all[0];
-  if (!found) return { by: 'the default flags: no Attune was found in the cluster' };
-  return { by: `the flags of Deployment ${found.namespace}/${found.name}`, ...found };
+  return { by, settings, ledger, view, labels, nowMs: Date.now() };
 }
 
 async function namespaceLabels(client: KubeClient, name: string, { scope }: Settings) {

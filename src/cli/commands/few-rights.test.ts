@@ -18,6 +18,14 @@ afterAll(() => api[Symbol.asyncDispose]());
 const attune = commandLine({ server: api.connection.server.origin, authority: '', token: 'test' });
 
 const APPS = '/apis/apps/v1';
+const PAUSED_AT = 'deployment.reloader.stakater.com/paused-at';
+const deployment = (name: string, annotations: object = {}, spec: object = {}) => ({
+  metadata: { namespace: 'shop', name, uid: name, resourceVersion: '1', annotations },
+  spec: {
+    template: { spec: { containers: [{ name: 'main', envFrom: [{ configMapRef: { name: 'app' } }] }] } },
+    ...spec,
+  },
+});
 const EVERYTHING = [
   '/api/v1/namespaces/shop/configmaps',
   '/api/v1/namespaces/shop/secrets',
@@ -76,5 +84,70 @@ describe('doctor', () => {
     [['-o', 'yaml'], '-o knows json'],
   ])('%j is refused', async (argv, hint) => {
     expect(await attune('doctor', ...argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) });
+  });
+});
+
+describe('impact, and explain with it', () => {
+  const auto = deployment('web', { 'reloader.stakater.com/auto': 'true' });
+
+  it('say that Attune may not be looked for', async () => {
+    readable = { ...empty(...EVERYTHING), [`${APPS}/namespaces/shop/deployments`]: [auto] };
+    const words = 'the default flags: you may not look for Attune; if it has others, give them here';
+    const { stdout } = await attune('impact', 'cm/app', '-n', 'shop', '-o', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({ judgedBy: words, complete: true });
+    readable = { ...readable, ...empty(`${APPS}/deployments`) };
+    expect((await attune('impact', 'cm/app', '-n', 'shop')).stdout).toContain('no Attune was found in the cluster');
+  });
+
+  it('count only what may be listed, and say so', async () => {
+    readable = { [`${APPS}/namespaces/shop/deployments`]: [auto] };
+    const { stdout, code } = await attune('impact', 'cm/app', '-n', 'shop');
+    expect(stdout).toContain('a change reaches at least 1 workloads; those that you may not list are not counted');
+    expect(code).toBe(0);
+  });
+
+  it('a slip is not blamed on workloads that may not be listed', async () => {
+    readable = empty('/api/v1/namespaces/shop/configmaps');
+    const { stderr, code } = await attune('impact', 'cm/app', '-n', 'shop');
+    expect(stderr).toContain('no workload that you may list names it');
+    expect(code).toBe(1);
+  });
+});
+
+describe('resume', () => {
+  const paused = (key: string) => deployment('web', { [key]: '2000-01-01T00:00:00Z' }, { paused: true });
+
+  it('what may not be written is still paused, and nothing else is said', async () => {
+    readable = { [`${APPS}/namespaces/shop/deployments`]: [paused(PAUSED_AT)] };
+    const { code, stdout, stderr } = await attune('resume', '-n', 'shop');
+    expect(stdout).toBe('0 resumed, 1 still paused\n');
+    expect(stderr).toContain('Deployment shop/web is still paused: ');
+    expect(stderr).toContain('by the default flags: you may not look for Attune');
+    expect(code).toBe(1);
+  });
+
+  it('knows the keys and the namespaces of every Attune in the cluster', async () => {
+    const installed = (name: string, ...args: readonly string[]) => ({
+      metadata: { namespace: 'attune', name, uid: name, resourceVersion: '1' },
+      spec: { template: { spec: { containers: [{ name: 'attune', image: 'example/attune:1', args }] } } },
+    });
+    readable = {
+      [`${APPS}/deployments`]: [
+        installed('one', '--namespaces=blog'),
+        installed('two', '--namespaces=shop', '--pause-deployment-time-annotation=example.com/paused'),
+      ],
+      [`${APPS}/namespaces/blog/deployments`]: [],
+      [`${APPS}/namespaces/shop/deployments`]: [paused('example.com/paused')],
+    };
+    for (const argv of [[], ['-n', 'shop']]) {
+      const { stdout, stderr } = await attune('resume', ...argv);
+      expect(stderr).toContain('by the flags of Deployment attune/two\n');
+      expect(stdout).toContain('1 still paused');
+    }
+  });
+
+  it.each(['resume', 'doctor'])('%s --help tells where it looks without -n', async (command) => {
+    const { stdout } = await attune(command, '--help');
+    expect(stdout).toMatch(/--namespace NAMESPACE +where; by default all namespaces/);
   });
 });

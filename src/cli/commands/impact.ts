@@ -33,6 +33,8 @@ interface ImpactReport {
   readonly presence: SourceFacts['presence'];
   readonly judgedBy: string;
   readonly notes: readonly string[];
+  /** Whether every kind of workload could be listed; if not, there may be more than these. */
+  readonly complete: boolean;
   /** Those that use or name it. */
   readonly workloads: readonly Effect[];
 }
@@ -58,16 +60,17 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
   const { io, page, namespace } = cluster;
   const judging = await beginJudging(cluster);
   const ref: SourceRef = { kind, namespace, name };
+  const unreadSources = judging.view.unread.length;
   for (const row of WORKLOAD_KINDS) {
     for (const object of await judging.view.list(row)) judging.view.enter(row, object);
   }
-  const report = reportOn(ref, judging);
-  if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(ref, judging));
+  const report = reportOn(ref, judging, judging.view.unread.length === unreadSources);
+  if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(report, judging));
   io.stdout(json ? `${JSON.stringify(report, null, 2)}\n` : text(report, page));
   return 0;
 }
 
-function reportOn(ref: SourceRef, judging: Judging): ImpactReport {
+function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactReport {
   const { view, settings, labels } = judging;
   const facts = view.facts(ref);
   const workloads = [...view.graph.dependents(ref)].flatMap((key) => {
@@ -79,19 +82,21 @@ function reportOn(ref: SourceRef, judging: Judging): ImpactReport {
     return [{ workload: workload.ref, rolls, action, because, rule, cure }];
   });
   workloads.sort((a, b) => Number(b.rolls) - Number(a.rolls) || a.workload.name.localeCompare(b.workload.name));
-  return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: view.unread, workloads };
+  return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: view.unread, complete, workloads };
 }
 
 /** Nobody has heard of it, so the name is probably a slip. */
-function unknown({ kind, namespace, name }: SourceRef, { view }: Judging): string {
+function unknown({ source, complete }: ImpactReport, { view }: Judging): string {
+  const { kind, namespace, name } = source;
   const names = [...view.sources.inNamespace(kind, namespace)].map(({ ref }) => ref.name);
   const guess = nearest(name, names);
   const { plural } = SOURCE_RESOURCES[kind];
   const there = names.length === 0 ? `the namespace has no ${plural}` : `the ${plural} there: ${names.join(', ')}`;
-  return `there is no ${kind} ${namespace}/${name}, and no workload names it${guess ? `; did you mean ${guess}?` : ''}\n${there}`;
+  const nobody = complete ? 'no workload names it' : 'no workload that you may list names it';
+  return `there is no ${kind} ${namespace}/${name}, and ${nobody}${guess ? `; did you mean ${guess}?` : ''}\n${there}`;
 }
 
-function text({ source, presence, judgedBy, notes, workloads }: ImpactReport, page: Page): string {
+function text({ source, presence, judgedBy, notes, complete, workloads }: ImpactReport, page: Page): string {
   const paint = painter(page);
   const rolling = workloads.filter(({ rolls }) => rolls).length;
   const title = paint('bold', `${source.kind} ${source.namespace}/${source.name}`);
@@ -104,8 +109,11 @@ function text({ source, presence, judgedBy, notes, workloads }: ImpactReport, pa
     ],
     ...(cure === undefined ? [] : [['', '', '', paint('cyan', `to roll: ${cure}`)]]),
   ]);
+  const counted = complete
+    ? `${rolling} of the ${workloads.length} workloads that use or name it`
+    : `at least ${rolling} workloads; those that you may not list are not counted`;
   return [
-    `${title}: a change reaches ${rolling} of the ${workloads.length} workloads that use or name it\n`,
+    `${title}: a change reaches ${counted}\n`,
     table(
       [['judged by', judgedBy], ...notes.map((note) => ['note', paint('dim', note)])].concat(
         presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : [],

@@ -7,14 +7,16 @@ import { patchOf } from '../../domain/patch.ts';
 import type { Workload } from '../../domain/workload.ts';
 import type { Scope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
+import { type Cluster, clusterUsage, runClusterCommand } from '../cluster-command.ts';
+import { rulings } from '../installation.ts';
 import type { Io } from '../io.ts';
 
 const USAGE = `attune resume [-n NAMESPACE] [flags of the controller]
 
-Ends every pause that a reloader began, now: in one namespace, or in all that the controller's flags let it see. A
-Deployment that somebody else paused is left alone. Running it again is harmless. Ends with 0 when no such pause is left.
-${CLUSTER_USAGE}`;
+Ends every pause that a reloader began, now: in one namespace, or in all that the controller's flags let it see. Goes by
+the flags given, else by those of every Attune in the cluster. A Deployment that somebody else paused is left alone.
+Running it again is harmless. Ends with 0 when no such pause is left.
+${clusterUsage('all namespaces that the flags let it see')}`;
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 // Somebody else writes to the Deployment at the same time; nobody does so for long.
@@ -35,16 +37,31 @@ export const runResume = (argv: readonly string[], io: Io): Promise<number> =>
   );
 
 type Task = Pick<Cluster, 'client' | 'settings' | 'io'>;
+type Count = Record<Answer, number>;
 
-async function resumeAll(task: Task, only: string | undefined): Promise<number> {
-  const count = { resumed: 0, failed: 0, 'not ours': 0 };
+async function resumeAll(cluster: Cluster, only: string | undefined): Promise<number> {
+  const { client, io } = cluster;
+  const count: Count = { resumed: 0, failed: 0, 'not ours': 0 };
+  const [first, ...others] = await rulings(cluster, only);
+  for (const { by, settings } of only === undefined ? [first, ...others] : [first]) {
+    io.stderr(`by ${by}\n`);
+    await resumeBy({ client, settings, io }, only, count);
+  }
+  io.stdout(`${summary(count)}\n`);
+  return count.failed === 0 ? 0 : 1;
+}
+
+async function resumeBy(task: Task, only: string | undefined, count: Count): Promise<void> {
   for (const scope of await scopesOf(task, only)) {
     for await (const page of task.client.list(DEPLOYMENTS, scope)) {
       for (const object of page.items) count[await resumeOne(task, parse(task, object))] += 1;
     }
   }
-  task.io.stdout(count.resumed === 0 ? 'nothing was paused by a reloader\n' : `${count.resumed} resumed\n`);
-  return count.failed === 0 ? 0 : 1;
+}
+
+function summary({ resumed, failed }: Count): string {
+  if (failed > 0) return `${resumed} resumed, ${failed} still paused`;
+  return resumed > 0 ? `${resumed} resumed` : 'nothing was paused by a reloader';
 }
 
 /** Where the controller looks; ignored namespaces are left out by the server. */
