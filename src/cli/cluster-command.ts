@@ -82,6 +82,13 @@ export async function runClusterCommand<T>(
   }
 }
 
+/** What is wrong with words where only flags are understood; one that is no name may be a credential. */
+export function refusedOperands({ operands }: Request): string | undefined {
+  const [word] = operands;
+  if (word === undefined) return undefined;
+  return `only flags are understood here${/^[a-z0-9-]{1,63}$/.test(word) ? `; did you mean -n ${word}?` : ''}`;
+}
+
 async function clusterOf({ own }: Request, io: Io) {
   const sandbox = own.get('sandbox');
   if (sandbox === undefined) return { kubeconfig: own.get('kubeconfig'), context: own.get('context') };

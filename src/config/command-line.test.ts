@@ -30,7 +30,7 @@ test.each<[readonly string[], Partial<ReturnType<typeof read>>]>([
   [['--', '--auto-reload-all', 'x'], { positional: ['--auto-reload-all', 'x'] }],
   [['--reload-on-create'], { problems: ['flag needs an argument: --reload-on-create'] }],
   [['---x'], { problems: ['bad flag syntax: ---x'] }],
-  [['--=x'], { problems: ['bad flag syntax: --=x'] }],
+  [['--=x'], { problems: ['bad flag syntax: --='] }],
   [['-h'], { help: true }],
   [['-hh'], { help: true }],
   [['-h=false'], {}],
@@ -45,10 +45,20 @@ test.each<[readonly string[], Partial<ReturnType<typeof read>>]>([
 test('all problems are told, each with the flag that was probably meant', () => {
   expect(read('--auto-reload-al', '-namespaces=a', '--zzz=1', '--namespaces').problems).toEqual([
     'unknown flag: --auto-reload-al, did you mean --auto-reload-all?',
-    "unknown shorthand flag: 'n' in -namespaces=a, did you mean --namespaces?",
+    "unknown shorthand flag: 'n' in -namespaces=, did you mean --namespaces?",
     'unknown flag: --zzz',
     'flag needs an argument: --namespaces',
   ]);
+});
+
+test('no problem repeats a value', () => {
+  const value = 'https://user:token@example.com/?a=b';
+  for (const dashes of ['-', '--', '---']) {
+    const { problems } = read(`${dashes}webhook-url=${value}`);
+    expect(problems).toHaveLength(1);
+    expect(problems.join()).toContain(`${dashes}webhook-url`);
+    expect(problems.join()).not.toMatch(/token|example/);
+  }
 });
 
 test('no word is lost and nothing throws', () => {

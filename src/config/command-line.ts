@@ -54,7 +54,7 @@ function readLong(reading: Reading, word: string): void {
   const equals = word.indexOf('=');
   const name = word.slice(2, equals < 0 ? undefined : equals);
   if (name === '' || name.startsWith('-')) {
-    reading.problems.push(`bad flag syntax: ${word}`);
+    reading.problems.push(`bad flag syntax: ${withoutValue(word)}`);
     return;
   }
   const flag = reading.flags.get(name);
@@ -79,7 +79,12 @@ function readShort(reading: Reading, word: string): void {
   const unknown = letters.replace(/^h+/, '').charAt(0);
   const candidate = nearest(letters.split('=')[0] ?? '', reading.flags.keys());
   const hint = candidate === undefined ? '' : `, did you mean --${candidate}?`;
-  reading.problems.push(`unknown shorthand flag: '${unknown}' in ${word}${hint}`);
+  reading.problems.push(`unknown shorthand flag: '${unknown}' in ${withoutValue(word)}${hint}`);
+}
+
+/** A value may be a credential, and problems are printed. */
+function withoutValue(word: string): string {
+  return word.slice(0, word.indexOf('=') + 1) || word;
 }
 
 function add(given: Map<string, string[]>, name: string, value: string): void {

@@ -1,7 +1,7 @@
 import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { type Cluster, clusterUsage, runClusterCommand } from '../cluster-command.ts';
+import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster-command.ts';
 import type { Io } from '../io.ts';
 import type { Request } from '../request.ts';
 import { findInstallations, type Installation, readCluster } from './doctor-cluster.ts';
@@ -48,9 +48,11 @@ interface Wanted {
   readonly json: boolean;
 }
 
-function readWanted({ operands, own }: Request): Wanted | string {
+function readWanted(request: Request): Wanted | string {
+  const { own } = request;
   const output = own.get('output');
-  if (operands.length > 0) return `"${operands.join(' ')}" is not a flag`;
+  const refused = refusedOperands(request);
+  if (refused !== undefined) return refused;
   if (output !== undefined && output !== 'json') return `-o knows json, not ${output}`;
   return { namespace: own.get('namespace'), json: output === 'json' };
 }

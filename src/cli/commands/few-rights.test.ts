@@ -80,7 +80,7 @@ describe('doctor', () => {
 
   it.each([
     [['--namespac', 'a'], 'did you mean --namespace?'],
-    [['shop'], '"shop" is not a flag'],
+    [['shop'], 'did you mean -n shop?'],
     [['-o', 'yaml'], '-o knows json'],
   ])('%j is refused', async (argv, hint) => {
     expect(await attune('doctor', ...argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) });
@@ -112,6 +112,13 @@ describe('impact, and explain with it', () => {
     expect(stderr).toContain('no workload that you may list names it');
     expect(code).toBe(1);
   });
+});
+
+it.each(['resume', 'doctor'])('%s does not repeat a word that may be a credential', async (command) => {
+  const { code, stderr } = await attune(command, 'https://user:token@example.com');
+  expect(code).toBe(2);
+  expect(stderr).toContain('only flags are understood here');
+  expect(stderr).not.toContain('token');
 });
 
 describe('resume', () => {

@@ -7,7 +7,7 @@ import { patchOf } from '../../domain/patch.ts';
 import type { Workload } from '../../domain/workload.ts';
 import type { Scope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { type Cluster, clusterUsage, runClusterCommand } from '../cluster-command.ts';
+import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster-command.ts';
 import { rulings } from '../installation.ts';
 import type { Io } from '../io.ts';
 
@@ -28,8 +28,7 @@ export const runResume = (argv: readonly string[], io: Io): Promise<number> =>
     {
       name: 'resume',
       usage: USAGE,
-      read: ({ operands, own }) =>
-        operands.length > 0 ? `"${operands.join(' ')}" is not a flag` : { only: own.get('namespace') },
+      read: (request) => refusedOperands(request) ?? { only: request.own.get('namespace') },
       run: ({ only }, cluster) => resumeAll(cluster, only),
     },
     argv,
