@@ -28,12 +28,14 @@ release: {{ .Release.Name | quote }}
 {{- end }}
 {{- end -}}
 
+{{/* part-of is the same whatever the names are: by it the command line can find an installation. */}}
 {{- define "attune.labels" -}}
 {{ include "attune.matchLabels" . }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 app.kubernetes.io/name: {{ include "attune.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: {{ .Chart.Name }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 

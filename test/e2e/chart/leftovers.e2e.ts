@@ -86,6 +86,7 @@ it('the hook before removal has the token that the Deployment has, and follows n
   expect(hook.containers[0].volumeMounts).toEqual(pod.containers[0].volumeMounts);
   const names = manifests.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/name']);
   expect(new Set(names)).toEqual(new Set(['reloader']));
+  expect(only(manifests, 'Deployment').metadata.labels).toHaveProperty(['app.kubernetes.io/part-of'], 'attune');
 });
 
 it('the network policy opens the port of a proxy, and does without a URL that is filled in later', async () => {
