@@ -60,7 +60,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   }
   // Stakater's manifests call the program with flags alone.
   if (word === '' || word.startsWith('-')) return (await COMMANDS['controller']?.load())?.(argv, io) ?? 1;
-  const command = COMMANDS[word];
+  const command = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
   if (command) return (await command.load())(rest, io);
   const guess = nearest(word, Object.keys(COMMANDS));
   io.stderr(`attune: there is no command "${word}"${guess ? `, did you mean ${guess}?` : ''}\n\n${USAGE}`);

@@ -71,7 +71,10 @@ export async function startSandbox(options: SandboxOptions, progress: Progress):
   await clearAbandoned(env, progress);
   return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress), signal }, async () => {
     const before = readRecord(dir);
-    if (inspectSandbox(env, name)?.state === 'up') throw new AlreadyUp(name, before?.owner?.pid);
+    if (before && inspectSandbox(env, name)?.state === 'up') {
+      if (options.keep) writeRecord(dir, { ...before, keep: true });
+      throw new AlreadyUp(name, before.owner?.pid);
+    }
     const clear = () => clearAway(dir, before?.keep ?? false);
     await clear();
     return await startWithFreePorts(() => startOnce(dir, options, binaries, progress), clear, progress);
@@ -187,7 +190,7 @@ async function startOnce(
   };
 }
 
-/** There is a sandbox of this name, and it works. */
+/** There is a sandbox of this name, and it works; whatever else was asked for, only `keep` is heeded. */
 export class AlreadyUp extends Error {
   constructor(name: string, owner: number | undefined) {
     super(`the sandbox ${name} is up already${owner === undefined ? '' : ` and belongs to process ${owner}`}`);

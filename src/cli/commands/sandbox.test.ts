@@ -1,7 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { sandboxFolder } from '../../sandbox/folders.ts';
+import { BINARY_NAMES } from '../../sandbox/pins.ts';
+import { identityOf } from '../../sandbox/process-identity.ts';
+import { writeRecord } from '../../sandbox/sandbox-record.ts';
 import { runSandbox } from './sandbox.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'attune-command-'));
@@ -35,6 +41,17 @@ test.each([
   [['up', '--fast'], '--fast'],
   [['up', '--nodes', 'many'], '--nodes must be a number like 3, not "many"'],
   [['up', '--nodes', '-1'], '--nodes'],
+  [['up', '--nodes='], '--nodes must be a number like 3, not ""'],
+  [['up', '--api-only', '--nodes', '2'], '--api-only starts no nodes'],
+  [['up', '--keep=maybe'], '--keep must be true or false'],
+  [['up', '--api-onyl'], 'did you mean --api-only?'],
+  [['stauts'], 'did you mean status?'],
+  [['constructor'], '"constructor" is not a command'],
+  [['up', 'review'], 'did you mean --name review?'],
+  [['down', 'review'], 'did you mean --name review?'],
+  [['status', 'review'], 'did you mean --name review?'],
+  [['env', 'review'], 'did you mean --name review?'],
+  [['logs', 'etcd', 'kwok'], 'one part at a time'],
 ])('%j is refused with a reason', async (argv, reason) => {
   const { code, stderr } = await run(...argv);
   expect(code).toBe(2);
@@ -56,6 +73,45 @@ test.each([[['env']], [['logs']], [['kubectl', 'get', '--help']]])(
     expect(stderr).toContain('there is no sandbox default; start it with: attune sandbox up');
   },
 );
+
+test('how to get a sandbox includes its name', async () => {
+  const { stderr } = await run('env', '--name', 'review');
+  expect(stderr).toContain('start it with: attune sandbox up --name review\n');
+});
+
+describe('a sandbox whose only part is another program', () => {
+  const dir = sandboxFolder({ HOME: home }, 'default');
+  const assets = join(home, 'assets');
+  mkdirSync(assets);
+  for (const name of BINARY_NAMES) writeFileSync(join(assets, name), '', { mode: 0o755 });
+  const part = spawn('sleep', ['600']);
+  afterAll(() => part.kill());
+
+  test('up --keep is heeded, and what is not is named', async () => {
+    writeRecord(dir, { name: 'default', server: 'https://127.0.0.1:1', owner: undefined, keep: false, ready: true });
+    mkdirSync(join(dir, 'processes'));
+    writeFileSync(join(dir, 'processes', 'etcd.json'), JSON.stringify(identityOf(part.pid ?? 0)));
+    const up = await run('up', '--keep', '--nodes', '3', '--binaries', assets);
+    expect(up).toMatchObject({ code: 0, stdout: expect.stringMatching(/is up already; its data will be kept/) });
+    expect(up.stderr).toContain('without effect on a sandbox that is up: --nodes, --binaries');
+    expect(await run('up', '--binaries', assets)).toMatchObject({ stdout: expect.not.stringContaining('kept') });
+    expect((await run('env')).stderr).toBe('');
+  });
+
+  test('env warns when it has died', async () => {
+    part.kill();
+    await once(part, 'exit');
+    const { code, stdout, stderr } = await run('env');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `export KUBECONFIG='${dir}/kubeconfig'\n` });
+    expect(stderr).toContain('the sandbox default is not up (broken); attune sandbox status tells more');
+  });
+
+  test('down keeps the data', async () => {
+    mkdirSync(join(dir, 'etcd'));
+    expect((await run('down')).stdout).toBe('the sandbox default is down; its data is kept\n');
+    expect(readdirSync(dir)).toContain('etcd');
+  });
+});
 
 test('a name that cannot be a folder is refused', async () => {
   const { code, stderr } = await run('up', '--name', '../elsewhere');

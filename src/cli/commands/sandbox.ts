@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { KubeClient } from '../../kube/client.ts';
 import { connect } from '../../kube/connection.ts';
 import { findBinaries } from '../../sandbox/binaries.ts';
@@ -12,6 +11,7 @@ import { runPods } from '../../sandbox/pods.ts';
 import { lastLines, logFile, logNames, start } from '../../sandbox/recorded-process.ts';
 import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
 import type { Io } from '../io.ts';
+import { type SandboxRequest as Request, readSandboxRequest } from './sandbox-request.ts';
 
 const HELP = `attune sandbox: a real control plane on this machine, without containers
 
@@ -30,21 +30,12 @@ const HELP = `attune sandbox: a real control plane on this machine, without cont
   --binaries DIR   take the programs from this folder (default: $KUBEBUILDER_ASSETS)
 `;
 
-interface Request {
-  readonly command: string;
-  readonly operands: readonly string[];
-  readonly name: string;
-  readonly nodes: number;
-  readonly apiOnly: boolean;
-  readonly keep: boolean;
-  readonly binaries: string | undefined;
-}
-
 /** `attune sandbox …`; gives the exit code. */
 export async function runSandbox(argv: readonly string[], io: Io): Promise<number> {
-  const request = parseRequest(argv);
-  if (typeof request === 'string') {
-    io.stderr(`attune sandbox: ${request}\n\n${HELP}`);
+  const request = readSandboxRequest(argv);
+  if (!('command' in request)) {
+    const problems = request.map((problem) => `attune sandbox: ${problem}\n`);
+    io.stderr(`${problems.join('')}attune sandbox --help tells more\n`);
     return 2;
   }
   const run = COMMANDS[request.command];
@@ -56,10 +47,6 @@ export async function runSandbox(argv: readonly string[], io: Io): Promise<numbe
     return await run(request, io);
   } catch (error) {
     if (io.signal.aborted) return 130;
-    if (error instanceof AlreadyUp) {
-      io.stdout(`${error.message}\n${usage(request.name)}`);
-      return 0;
-    }
     io.stderr(`attune sandbox: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }
@@ -76,55 +63,31 @@ const COMMANDS: Readonly<Record<string, (request: Request, io: Io) => Promise<nu
   pods,
 };
 
-const OPTIONS = {
-  name: { type: 'string', default: 'default' },
-  nodes: { type: 'string', default: '1' },
-  'api-only': { type: 'boolean', default: false },
-  keep: { type: 'boolean', default: false },
-  binaries: { type: 'string' },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const;
-
-/** What is wanted, or what is wrong with it. */
-function parseRequest(argv: readonly string[]): Request | string {
-  // What follows the word kubectl is kubectl's alone.
-  const at = argv.indexOf('kubectl');
-  const own = at === -1 ? argv : argv.slice(0, at + 1);
-  const passed = at === -1 ? [] : argv.slice(at + 1);
-  try {
-    const { values, positionals } = parseArgs({ args: [...own], options: OPTIONS, allowPositionals: true });
-    const [command = 'help', ...operands] = positionals;
-    if (command !== 'help' && !COMMANDS[command]) return `"${command}" is not a command`;
-    const nodes = Number(values.nodes);
-    if (!Number.isInteger(nodes) || nodes < 0) return `--nodes must be a number like 3, not "${values.nodes}"`;
-    return {
-      command: values.help ? 'help' : command,
-      operands: [...operands, ...passed],
-      name: values.name,
-      nodes,
-      apiOnly: values['api-only'],
-      keep: values.keep,
-      binaries: values.binaries,
-    };
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
 async function up(request: Request, io: Io): Promise<number> {
   const { name, nodes, apiOnly, keep, binaries: folder } = request;
   const before = inspectSandbox(io.env, name);
   if (before?.state === 'broken') io.stderr(`the sandbox ${name} is broken and is started anew\n${deaths(before)}`);
   const started = performance.now();
-  const sandbox = await startSandbox(
-    { name, nodes, apiOnly, keep, env: io.env, binaries: { folder }, signal: io.signal },
-    (line) => io.stderr(`${line}\n`),
-  );
-  if (!apiOnly && process.platform === 'linux') startPodRunner(sandbox, io);
-  sandbox.release();
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  io.stdout(`the sandbox ${name} is up after ${seconds} s: ${sandbox.server}\n${usage(name)}`);
+  const options = { name, nodes, apiOnly, keep, env: io.env, binaries: { folder }, signal: io.signal };
+  try {
+    const sandbox = await startSandbox(options, (line) => io.stderr(`${line}\n`));
+    if (!apiOnly && process.platform === 'linux') startPodRunner(sandbox, io);
+    sandbox.release();
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    io.stdout(`the sandbox ${name} is up after ${seconds} s: ${sandbox.server}\n${usage(name)}`);
+  } catch (error) {
+    if (!(error instanceof AlreadyUp)) throw error;
+    io.stdout(`${error.message}${keep ? '; its data will be kept' : ''}\n${usage(name)}`);
+    io.stderr(withoutEffect(request));
+  }
   return 0;
+}
+
+function withoutEffect({ given }: Request): string {
+  const flags = ['nodes', 'api-only', 'binaries'].filter((flag) => given.has(flag)).map((flag) => `--${flag}`);
+  return flags.length === 0
+    ? ''
+    : `without effect on a sandbox that is up: ${flags.join(', ')}; end it with down first\n`;
 }
 
 /** The runner of pods outlives this command, so it is a process like the other parts: this program once more. */
@@ -148,12 +111,13 @@ async function pods(request: Request, io: Io): Promise<number> {
   return 0;
 }
 
+const named = (name: string): string => (name === 'default' ? '' : ` --name ${name}`);
+
 function usage(name: string): string {
-  const named = name === 'default' ? '' : ` --name ${name}`;
   return [
-    `  ./attune sandbox${named} kubectl get nodes`,
-    `  eval "$(./attune sandbox${named} env)"`,
-    `  ./attune sandbox${named} down\n`,
+    `  ./attune sandbox${named(name)} kubectl get nodes`,
+    `  eval "$(./attune sandbox${named(name)} env)"`,
+    `  ./attune sandbox${named(name)} down\n`,
   ].join('\n');
 }
 
@@ -189,7 +153,9 @@ function deaths(report: SandboxReport): string {
 }
 
 async function env(request: Request, io: Io): Promise<number> {
-  const { kubeconfig } = existing(request, io);
+  const { kubeconfig, state, name } = existing(request, io);
+  if (state !== 'up')
+    io.stderr(`the sandbox ${name} is not up (${state}); attune sandbox${named(name)} status tells more\n`);
   io.stdout(`export KUBECONFIG='${kubeconfig.replaceAll("'", "'\\''")}'\n`);
   return 0;
 }
@@ -234,6 +200,7 @@ async function binaries(request: Request, io: Io): Promise<number> {
 
 function existing(request: Request, io: Io): SandboxReport {
   const report = inspectSandbox(io.env, request.name);
-  if (!report) throw new Error(`there is no sandbox ${request.name}; start it with: attune sandbox up`);
+  if (!report)
+    throw new Error(`there is no sandbox ${request.name}; start it with: attune sandbox up${named(request.name)}`);
   return report;
 }

@@ -1,0 +1,78 @@
+import { readCommandLine } from '../../config/command-line.ts';
+import { nearest } from '../../config/nearest.ts';
+import { parseBool } from '../../domain/parse-bool.ts';
+
+/** What `attune sandbox` was asked for. */
+export interface SandboxRequest {
+  readonly command: string;
+  readonly operands: readonly string[];
+  readonly name: string;
+  readonly nodes: number;
+  readonly apiOnly: boolean;
+  readonly keep: boolean;
+  readonly binaries: string | undefined;
+  /** The flags that stand on the command line. */
+  readonly given: ReadonlySet<string>;
+}
+
+const FLAGS = new Map([
+  ['name', { bare: false }],
+  ['nodes', { bare: false }],
+  ['api-only', { bare: true }],
+  ['keep', { bare: true }],
+  ['binaries', { bare: false }],
+]);
+
+/** How many operands each command takes; the runner of pods is called by no user. */
+const OPERANDS: Readonly<Record<string, number>> = {
+  help: Number.POSITIVE_INFINITY,
+  up: 0,
+  down: 0,
+  status: 0,
+  env: 0,
+  logs: 1,
+  kubectl: Number.POSITIVE_INFINITY,
+  binaries: Number.POSITIVE_INFINITY,
+  pods: 0,
+};
+
+/** What is wanted, or what is wrong with it. */
+export function readSandboxRequest(argv: readonly string[]): SandboxRequest | readonly string[] {
+  // What follows the word kubectl is kubectl's alone.
+  const at = argv.indexOf('kubectl');
+  const own = at === -1 ? argv : argv.slice(0, at + 1);
+  const passed = at === -1 ? [] : argv.slice(at + 1);
+  const { given, positional, help, problems } = readCommandLine(own, FLAGS);
+  const [command = 'help', ...words] = positional;
+  const value = (flag: string): string | undefined => given.get(flag)?.at(-1);
+  const switches = { apiOnly: parseBool(value('api-only') ?? 'false'), keep: parseBool(value('keep') ?? 'false') };
+  const nodes = value('nodes') ?? '1';
+  const wrong = [...problems, ...wrongOperands(command, words)];
+  if (switches.apiOnly === undefined) wrong.push('--api-only must be true or false');
+  if (switches.keep === undefined) wrong.push('--keep must be true or false');
+  if (!/^\d+$/.test(nodes)) wrong.push(`--nodes must be a number like 3, not "${nodes}"`);
+  if (switches.apiOnly && given.has('nodes')) wrong.push('--api-only starts no nodes: leave out one of the two');
+  if (wrong.length > 0) return wrong;
+  return {
+    command: help ? 'help' : command,
+    operands: [...words, ...passed],
+    name: value('name') ?? 'default',
+    nodes: Number(nodes),
+    apiOnly: switches.apiOnly ?? false,
+    keep: switches.keep ?? false,
+    binaries: value('binaries'),
+    given: new Set(given.keys()),
+  };
+}
+
+function wrongOperands(command: string, words: readonly string[]): readonly string[] {
+  if (!Object.hasOwn(OPERANDS, command)) {
+    const guess = nearest(command, Object.keys(OPERANDS));
+    return [`"${command}" is not a command${guess ? `, did you mean ${guess}?` : ''}`];
+  }
+  const most = OPERANDS[command] ?? 0;
+  if (words.length <= most) return [];
+  // `down review` must not end another sandbox than the one that is meant.
+  if (most === 0) return [`${command} takes no "${words[0]}", did you mean --name ${words[0]}?`];
+  return [`${command} takes one part at a time`];
+}
