@@ -16,7 +16,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Strategy } from './engine-deps.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replacements } from './replacements.ts';
-import { sourceId, type WorkloadState } from './workload-state.ts';
+import { refOf, sourceId, type WorkloadState } from './workload-state.ts';
 
 /** One source whose change is to reach one workload. */
 export interface Change {
@@ -136,7 +136,7 @@ async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout
   });
   const seq = state.seq + 1;
   const answer = await send(deps, { kind, state }, { type, body });
-  if (edit !== undefined) noteMarks(deps, state, changes, now);
+  noteMarks(deps, { state, changes, edit, now });
   for (const { id, current } of changes) state.applied.set(id, current);
   // The watch may have brought our own record before the answer came.
   state.seq = Math.max(state.seq, seq);
@@ -215,10 +215,18 @@ function isPauseDue(deps: ActDeps, workload: Workload, now: number): boolean {
 }
 
 /** The annotation has room for one cause only: the last. */
-function noteMarks(deps: ActDeps, state: WorkloadState, changes: readonly Change[], now: number): void {
+function noteMarks(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): void {
+  if (edit === undefined) return;
   state.wroteAt = Math.floor(now / 1000);
   if (deps.strategy === 'annotations') state.wrote.clear();
   const noted = deps.strategy === 'annotations' ? changes.slice(-1) : changes;
+  // What we took away or wrote over ourselves, nobody else did.
+  const ours = new Set(edit.env.map(({ variable }) => variable));
+  for (const { ref } of noted) ours.add(variableName(ref.kind, ref.name));
+  for (const id of [...state.wrote.keys()]) {
+    const { kind, name } = refOf(id, state.workload.ref.namespace);
+    if (ours.has(variableName(kind, name))) state.wrote.delete(id);
+  }
   for (const { ref, mark } of noted) {
     if (mark === undefined) state.wrote.delete(sourceId(ref));
     else state.wrote.set(sourceId(ref), mark);

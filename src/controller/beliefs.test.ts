@@ -154,3 +154,35 @@ test.each([
   world.engine.workloadSeen(web(25), 'list');
   expect(world.waits()).toEqual(waits);
 });
+
+test('a workload that only a listing shows does not roll for data that was there before us, whatever else moved', () => {
+  const world = setUp();
+  world.clock.advance(Date.parse('2026-06-01T00:00:00Z'));
+  world.sources.put({ ...source('A', 5), fingerprint: undefined }, false);
+  world.engine.begin();
+  // A label, in our time; the data is of January.
+  world.put({ ...source('A', 20), editedAt: '2026-01-02T00:00:00Z' });
+  world.engine.workloadSeen(web(25), 'list');
+  expect(world.waits()).toEqual([]);
+});
+
+test('deleted and created anew after a workload that only a listing shows', () => {
+  const world = setUp();
+  world.sources.put(source('A', 5), false);
+  world.engine.begin();
+  world.remove(APP, 10);
+  world.put({ ...source('B', 20), bornAt: '2026-01-01T10:00:30Z' }, true);
+  world.engine.workloadSeen(web(25), 'list');
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});
+
+test('both found by listings, the source first: what is read afterwards was written after the workload', () => {
+  const world = setUp();
+  world.sources.put({ ...source('A', 5), fingerprint: undefined }, false);
+  world.engine.begin();
+  world.put({ ...source('B', 20), fingerprint: undefined });
+  world.engine.workloadSeen(web(25), 'list');
+  const read = { ...source('B', 20), editedAt: '2026-01-01T10:00:30Z' };
+  world.engine.sourceTurned(APP, world.sources.fill(read), 20);
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});

@@ -14,23 +14,32 @@ import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import type { OtherWriters } from './other-writers.ts';
 import type { Runs } from './runs.ts';
+import type { Turn } from './source-book.ts';
 import { sourceId, type Unplaced, type WorkloadState } from './workload-state.ts';
 
-type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy'>;
+type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy' | 'clock' | 'listed'>;
 
 // The ledger is written within a second, and times have no fractions.
 const LEDGER_LAG_MS = 2000;
+const CLOCKS_APART_S = 10;
 
 /** What the past left behind: marks, records, the checkpoint. */
 export class Beliefs {
   readonly #deps: Deps;
   readonly #others: Pick<OtherWriters, 'marked'>;
   readonly #runs: Runs;
+  /** Second of the beginning, with some allowance for the server's clock. */
+  #beganAt = Number.POSITIVE_INFINITY;
 
   constructor(deps: Deps, others: Pick<OtherWriters, 'marked'>, runs: Runs) {
     this.#deps = deps;
     this.#others = others;
     this.#runs = runs;
+  }
+
+  /** From now on things are of our time. */
+  begin(): void {
+    this.#beganAt = Math.floor(this.#deps.clock.now() / 1000) - CLOCKS_APART_S;
   }
 
   /** What a workload that was there before us runs with. */
@@ -67,9 +76,28 @@ export class Beliefs {
    */
   whenFound({ createdAt }: Workload, ref: SourceRef, then: Applied): Applied {
     const { sources } = this.#deps;
-    const editedAt = sources.get(ref)?.editedAt;
-    if (sources.hasTurned(ref) && editedAt !== undefined && editedAt >= createdAt) return UNKNOWN;
+    const { editedAt, bornAt = '' } = sources.get(ref) ?? {};
+    const changedAt = editedAt ?? bornAt;
+    const isOfOurTime = sources.hasTurned(ref) && (parseTime(changedAt) ?? 0) >= this.#beganAt;
+    if (isOfOurTime && changedAt >= createdAt) return UNKNOWN;
     return then === UNKNOWN ? sources.current(ref) : then;
+  }
+
+  /** What a source held at a moment of the server's time; without one space of versions, what it holds now. */
+  at(ref: SourceRef, version: number): Applied {
+    const { sources, sharedVersions } = this.#deps;
+    return sharedVersions() ? sources.at(ref, version) : sources.current(ref);
+  }
+
+  /** What a workload began with, of a source that has just turned, at a version of its own. */
+  atTurn(state: WorkloadState, ref: SourceRef, { turn, version }: { turn: Turn; version: number }): Applied {
+    const { sources, sharedVersions, listed } = this.#deps;
+    if (!listed.has(ref)) return this.about(state, ref);
+    if (!sharedVersions()) return turn.before;
+    if (turn.before === turn.after) return sources.at(ref, version);
+    if (!turn.isRead) return sources.at(ref, Math.max(state.since, version - 1));
+    // Listed with the workload, or before it, and read only now.
+    return state.since > 0 ? sources.at(ref, state.since) : this.whenFound(state.workload, ref, sources.current(ref));
   }
 
   /** Whether the past has anything to say about a workload. */

@@ -52,7 +52,7 @@ export class Checkpoint {
   #shards: LedgerShard[] = [];
   #past = new Map<string, Kept>();
   /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
-  readonly #awaited = new Set<KindName | SourceKind>();
+  readonly #awaited = new Set<string>();
   #isForgotten = false;
   #dirty = new Set<number>();
   #cancel: (() => void) | undefined;
@@ -122,16 +122,24 @@ export class Checkpoint {
   forgetPast(): void {
     this.#isForgotten = true;
     const isAwaited = ([key, { applied }]: readonly [string, Kept]) =>
-      this.#awaited.has(kindOf(key)) || Object.keys(applied).some((id) => this.#awaited.has(kindOf(id)));
+      this.#isAwaited(kindOf(key), key) || Object.keys(applied).some((id) => this.#isAwaited(kindOf(id), key));
     this.#past = new Map([...this.#past].filter(isAwaited));
+    if (this.#dirty.size > 0) this.#arm(FLUSH_MS);
   }
 
-  awaits(kind: KindName | SourceKind): void {
-    this.#awaited.add(kind);
+  /** A kind of workloads or sources is followed there, or everywhere. */
+  awaits(kind: KindName | SourceKind, namespace = ''): void {
+    this.#awaited.add(`${kind}/${namespace}`);
   }
 
-  listed(kind: KindName | SourceKind): void {
-    if (this.#awaited.delete(kind) && this.#isForgotten) this.forgetPast();
+  listed(kind: KindName | SourceKind, namespace = ''): void {
+    if (this.#awaited.delete(`${kind}/${namespace}`) && this.#isForgotten) this.forgetPast();
+  }
+
+  /** The workload is no more. */
+  gone(key: WorkloadKey): void {
+    if (this.#isForgotten) this.#past.delete(key);
+    this.touch(key);
   }
 
   touch(key: WorkloadKey): void {
@@ -178,7 +186,8 @@ export class Checkpoint {
   }
 
   async #write(): Promise<void> {
-    if (!this.#deps.mayWrite() || this.#dirty.size === 0) return;
+    // Before it has been asked for all it knows, the past must not be written over.
+    if (!this.#isForgotten || !this.#deps.mayWrite() || this.#dirty.size === 0) return;
     this.#lastError = undefined;
     const texts = this.#serialise();
     this.#dirty = new Set();
@@ -227,14 +236,18 @@ export class Checkpoint {
       const applied = this.#storable(key, state);
       if (Object.keys(applied).length > 0) yield [key, { uid: state.workload.uid, seq: state.seq, applied }];
     }
-    if (!this.#isForgotten) return;
     for (const [key, entry] of this.#past) if (!states.has(key as WorkloadKey) && isMeant(key)) yield [key, entry];
+  }
+
+  #isAwaited(kind: string, key: string): boolean {
+    const [, namespace = ''] = key.split('/');
+    return this.#awaited.has(`${kind}/`) || this.#awaited.has(`${kind}/${namespace}`);
   }
 
   #storable(key: WorkloadKey, state: WorkloadState): Record<SourceId, Applied> {
     const applied: Record<SourceId, Applied> = {};
     for (const [id, data] of Object.entries(this.entry(key, state.workload.uid)?.applied ?? {})) {
-      if (data !== undefined && this.#awaited.has(kindOf(id))) applied[id as SourceId] = data;
+      if (data !== undefined && this.#isAwaited(kindOf(id), key)) applied[id as SourceId] = data;
     }
     for (const [id, data] of state.applied) if (this.#deps.mayStore(id)) applied[id] = data;
     return applied;
@@ -263,7 +276,7 @@ export class Checkpoint {
 }
 
 /** Of a workload's key or a source's id. */
-const kindOf = (key: string) => key.slice(0, key.indexOf('/')) as KindName | SourceKind;
+const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));
 
 /** Stable over processes, or every start would write everything anew. */
 function shardOf(key: string, count: number): number {

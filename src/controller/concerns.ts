@@ -3,7 +3,6 @@ import type { SourceId } from '../domain/ledger.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
-import type { Turn } from './source-book.ts';
 import { refOf, sourceId, type WorkloadState } from './workload-state.ts';
 
 /** Sources that a workload uses, names, or was once rolled for: `remembered` by us, or by those before us. */
@@ -32,11 +31,3 @@ export function* concernsOf(
 
 /** A change that only an unreadable annotation holds back is not forgotten: it rolls when the annotation is mended. */
 export const staysOpen = (verdict: Verdict): boolean => verdict.reload || verdict.because === 'invalid-annotation';
-
-/** The moment that tells what a workload began with, of a source that turned. */
-export function momentOf(state: WorkloadState, turn: Turn, version: number): number {
-  if (turn.before === turn.after) return version;
-  // Listed with the workload and read only now: any moment will do.
-  if (turn.isRead) return state.since || Number.POSITIVE_INFINITY;
-  return Math.max(state.since, version - 1);
-}

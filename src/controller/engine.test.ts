@@ -195,6 +195,16 @@ test('a namespace that is heard of after all that is in it: each workload began 
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });
 
+test('a scale says nothing about the age of pods', () => {
+  let isSelected = false;
+  const world = running({ inScope: () => isSelected });
+  world.put(source('B', 105));
+  world.engine.workloadSeen(web(110, { replicas: 5 }), 'watch');
+  isSelected = true;
+  world.engine.namespaceTurned('shop', 100);
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});
+
 test('who is out of scope is not told what is wrong with it', () => {
   const told: string[] = [];
   let isSelected = false;

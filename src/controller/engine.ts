@@ -4,13 +4,13 @@ import { dueAt, timingOf } from '../domain/plan.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import { Beliefs } from './beliefs.ts';
-import { concernsOf, momentOf, staysOpen } from './concerns.ts';
+import { concernsOf, staysOpen } from './concerns.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { OtherWriters } from './other-writers.ts';
 import { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
 import { Verdicts } from './verdicts.ts';
-import { newState, remember, sourceId, type WorkloadState } from './workload-state.ts';
+import { looksAlike, newState, remember, sourceId, type WorkloadState } from './workload-state.ts';
 
 /**
  * How a workload's newest object reached us. `list`: as it was found, whatever happened to it before; `watch`: at the
@@ -49,7 +49,7 @@ export class Engine {
   /** A source was seen to be, to have changed, or to be gone. */
   sourceTurned(ref: SourceRef, turn: Turn, version: number): void {
     this.#seen = Math.max(this.#seen, version);
-    const { graph, inScope, listed, want, report } = this.#deps;
+    const { graph, inScope, want, report } = this.#deps;
     if (!this.#begun || !inScope(ref.namespace)) return;
     if (turn.before === turn.after && !turn.flagsMoved) {
       if (turn.after === UNKNOWN && graph.isWanted(ref)) want(ref);
@@ -61,8 +61,7 @@ export class Engine {
       if (!state) continue;
       const verdict = this.verdicts.of(state, ref);
       rolled.push([state, verdict]);
-      const past = this.#past(ref, momentOf(state, turn, version), turn);
-      this.#consider(state, ref, verdict, listed.has(ref) ? past : () => this.#beliefs.about(state, ref));
+      this.#consider(state, ref, verdict, () => this.#beliefs.atTurn(state, ref, { turn, version }));
     }
     if (turn.before !== turn.after && !turn.isRead) report.sourceChanged(ref, turn, rolled);
   }
@@ -119,12 +118,13 @@ export class Engine {
     this.verdicts.leave(state);
     this.#runs.forget(key);
     this.#deps.queue.remove(key);
-    this.#deps.checkpoint.touch(key);
+    this.#deps.checkpoint.gone(key);
   }
 
   /** Everything is listed and read: settle what each workload runs with, and from now on follow. */
   begin(): void {
     this.#begun = true;
+    this.#beliefs.begin();
     for (const state of this.states.values()) this.#meet(state, state.born);
   }
 
@@ -185,18 +185,24 @@ export class Engine {
     for (const waiter of state.waiters.splice(0)) waiter();
     // The parser hands the same intent and references back while only status moved.
     if (before.intent === workload.intent && before.references === workload.references) return;
-    state.since = moment;
+    if (!looksAlike(before, workload)) state.since = moment;
     this.#enter(state);
     if (!this.#begun) return;
     if (state.held) this.#release(workloadKey(workload.ref), state);
+    this.#noteWriter(state, before, origin);
+    this.#meet(state, moment);
+  }
+
+  /** Whose hand it was: ours, that of another leader, or somebody else's. */
+  #noteWriter(state: WorkloadState, before: Workload, origin: Origin): void {
+    const { workload } = state;
     const isNewLook = remember(state.looks, workload.fullTemplateDigest);
     const news = this.#beliefs.news(state);
     if (origin === 'list' && news) this.#others.wroteSometime(state, this.#beliefs.unplaced(workload, news));
     else if (origin === 'write' || news) this.#others.wroteOurselves(state, isNewLook);
     if (before.templateDigest !== workload.templateDigest)
-      this.#others.templateMoved(state, origin === 'list' ? undefined : version);
+      this.#others.templateMoved(state, origin === 'list' ? undefined : Number(workload.resourceVersion));
     else if (origin !== 'write' && !state.writing) this.#others.noticeRevert(state);
-    this.#meet(state, moment);
   }
 
   /** A workload takes its place; the owner of a template that it borrowed may have to be looked at again. */
@@ -217,7 +223,7 @@ export class Engine {
       this.#adopt(state, sourceId(ref), news?.sources[sourceId(ref)]);
       this.#consider(state, ref, verdict, () => {
         if (version === undefined) return this.#beliefs.about(state, ref);
-        const then = this.#past(ref, version)();
+        const then = this.#beliefs.at(ref, version);
         return isListed ? this.#beliefs.whenFound(state.workload, ref, then) : then;
       });
     }
@@ -277,13 +283,6 @@ export class Engine {
     state.waiting.set(id, current);
     state.undelivered.delete(id);
     this.schedule(workloadKey(state.workload.ref), state);
-  }
-
-  #past(ref: SourceRef, version: number, turn?: Turn): () => Applied {
-    const { sources, sharedVersions } = this.#deps;
-    // Without one space of versions only the order of arrival is left.
-    if (!sharedVersions()) return () => turn?.before ?? sources.current(ref);
-    return () => sources.at(ref, version);
   }
 
   /** What could not be written as it was may go now. */

@@ -89,18 +89,11 @@ function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): r
 
 type SourceNews = Extract<ReflectEvent<Source>, { readonly type: 'add' | 'change' | 'remove' }>;
 
-/** Tells, scope by scope, whether there has been news of all of them. */
-function allOf(scopes: readonly Scope[]): (scope: Scope) => boolean {
-  const seen = new Set<Scope>();
-  return (scope) => seen.add(scope).size === scopes.length;
-}
-
 function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Scope[], light: boolean): void {
   const { door, sources, report, turned, options, inScope, listed, checkpoint } = deps;
   const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
-  checkpoint.awaits(kind);
+  for (const { namespace } of scopes) checkpoint.awaits(kind, namespace);
   const labelSelector = options.resourceLabelSelector;
-  const isComplete = allOf(scopes);
   const note = (event: SourceNews, scope: Scope): void => {
     const { ref } = event.type === 'remove' ? event.previous : event.value;
     report.received(event.type, resource, inScope(ref.namespace));
@@ -116,7 +109,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
     if (event.type === 'add' || event.type === 'change' || event.type === 'remove') note(event, scope);
     if (event.type !== 'synced') return;
     listed.add(kind, scope);
-    if (isComplete(scope)) checkpoint.listed(kind);
+    checkpoint.listed(kind, scope.namespace);
   };
   report.following(resource, scopes);
   deps.watches.follow<Source>(
@@ -129,7 +122,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
 
 async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly Scope[]): Promise<void> {
   const { door, engine, pauses, watches, checkpoint } = deps;
-  checkpoint.awaits(kind.kind);
+  for (const { namespace } of scopes) checkpoint.awaits(kind.kind, namespace);
   const options = {
     digest: (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined) => {
       const { namespace = '', name, resourceVersion, generation } = object.metadata;
@@ -141,11 +134,10 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
   };
   // Up to where everything that happened was told.
   const told = new Map<Scope, number>();
-  const isComplete = allOf(scopes);
   const tell = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
     const isFound = 'initial' in event && event.initial;
     if (!isFound && 'resourceVersion' in event && event.resourceVersion) told.set(scope, Number(event.resourceVersion));
-    if (event.type === 'synced' && isComplete(scope)) checkpoint.listed(kind.kind);
+    if (event.type === 'synced') checkpoint.listed(kind.kind, scope.namespace);
     if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
     if (event.type !== 'add' && event.type !== 'change') return;
     engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', told.get(scope));

@@ -38,7 +38,7 @@ export function createHands(
     clock,
     report,
     mayWrite,
-    tidies: !options.compat,
+    tidies: (namespace) => !options.compat && core.inScope(namespace),
     keys: options.keys,
     fieldManager: FIELD_MANAGER,
     workload: (key) => engine.states.get(key)?.workload,

@@ -50,7 +50,7 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
       ref,
       resourceVersion,
       fingerprint: full ? fingerprint(kind, object) : unchanged,
-      ...(full && { editedAt: editedAt(object) }),
+      ...(full && { editedAt: editedAt(object), bornAt: object.metadata.creationTimestamp }),
       ignored: annotations?.[keys.ignore] === 'true',
       matchable: annotations?.[keys.match] === 'true',
     };

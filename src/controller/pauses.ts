@@ -16,8 +16,8 @@ export interface PausesDeps {
   readonly keys: AnnotationKeys;
   readonly fieldManager: string;
   readonly mayWrite: () => boolean;
-  /** Whether marks of pauses that others have ended are taken away; upstream leaves them. */
-  readonly tidies: boolean;
+  /** Whether marks of pauses that others have ended are taken away there; upstream leaves them. */
+  readonly tidies: (namespace: string) => boolean;
   /** The newest we know; undefined: gone. */
   readonly workload: (key: WorkloadKey) => Workload | undefined;
   readonly seen: (object: KubeObject) => void;
@@ -97,7 +97,7 @@ export class Pauses {
   #isLeftOver({ ref, paused, annotations }: Workload): boolean {
     const { keys, tidies } = this.#deps;
     const mark = annotations[keys.pausedAt];
-    return tidies && !paused && mark !== undefined && this.#tidied.get(workloadKey(ref)) !== mark;
+    return tidies(ref.namespace) && !paused && mark !== undefined && this.#tidied.get(workloadKey(ref)) !== mark;
   }
 
   #stepOf(workload: Workload) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { APP, source, WEB, web, webObject } from '../../test/support/engine-world.ts';
+import { APP, markOf, source, WEB, web, webObject } from '../../test/support/engine-world.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { writing } from '../../test/support/writing-world.ts';
 import { DEFAULT_KEYS, RECORD } from '../api/annotations.ts';
@@ -71,4 +71,29 @@ test('a write that is undone before its answer comes is noticed', async () => {
   await pass;
   expect(world.told).toEqual(['reverted']);
   expect(world.waits()).toEqual([ID]);
+});
+
+test('a mark that our own write puts another in place of was not taken by somebody else', async () => {
+  const annotations = { [DEFAULT_KEYS.named.ConfigMap]: 'x[-.]1' };
+  const world = await writing();
+  const [dash, dot] = [
+    { ...APP, name: 'x-1' },
+    { ...APP, name: 'x.1' },
+  ];
+  for (const ref of [dash, dot]) world.put(source('A', 5, ref), true);
+  world.engine.workloadSeen(web(6, { annotations }), 'watch');
+  for (const [at, ref, data] of [
+    [0, dash, 'B'],
+    [1, dot, 'C'],
+  ] as const) {
+    world.put(source(data, 10 + 10 * at, ref));
+    const pass = world.reconcile();
+    await eventually(() => world.writes.length).toBe(at + 1);
+    const object = webObject(11 + 10 * at, { annotations });
+    object.spec.template.spec.containers[0]?.env.push({ name: 'STAKATER_X_1_CONFIGMAP', value: markOf(data) });
+    world.writes[at]?.json(200, object);
+    await pass;
+  }
+  expect(world.told).toEqual([]);
+  expect(world.waits()).toEqual([]);
 });

@@ -152,3 +152,19 @@ test('a Job that stays in its finalizers is waited for beyond the patience of wh
     return now.job?.metadata.uid;
   }).toBe('new');
 });
+
+test('who is told to go between the deletion and the creation creates it first', async () => {
+  let refusals = 1;
+  const { clock, replacements, now, stop, stuck } = await world((exchange) => {
+    if (exchange.verb !== 'create' || exchange.query.has('dryRun') || refusals === 0) return false;
+    refusals -= 1;
+    exchange.status(500, 'InternalError');
+    return true;
+  });
+  const replaced = replacements.replace(decidedOn('1'), EDIT);
+  await eventually(() => stuck.length).toBe(1);
+  stop.abort();
+  await clock.run(2000);
+  await replaced;
+  expect(now.job?.metadata.uid).toBe('new');
+});

@@ -27,6 +27,8 @@ const BACKOFF = { baseMs: 1000, capMs: 60_000 };
 const GONE_WITHIN_MS = 60_000;
 const POLL_MS = 100;
 const SLOW_POLL_MS = 5000;
+// As long as writes in flight are waited for.
+const FAREWELL_MS = 4000;
 
 /**
  * Deletes Jobs and creates them anew. From the deletion on there is no way back: whatever the server says, the new one
@@ -35,9 +37,13 @@ const SLOW_POLL_MS = 5000;
 export class Replacements {
   readonly #deps: ReplacementsDeps;
   readonly #underWay = new Map<string, Promise<void>>();
+  /** Ends some time after the process was told to go: what was deleted by then is worth another try. */
+  readonly #last = new AbortController();
 
   constructor(deps: ReplacementsDeps) {
     this.#deps = deps;
+    const end = () => void deps.clock.after(FAREWELL_MS, () => this.#last.abort());
+    deps.signal.addEventListener('abort', end, { once: true });
   }
 
   /** Throws as long as nothing is lost; also when it takes too long to wait for, and then goes on by itself. */
@@ -71,8 +77,9 @@ export class Replacements {
   }
 
   async #carryOut(replacement: Replacement): Promise<void> {
-    const { journal, clock, signal } = this.#deps;
-    await this.#insist(replacement, isTransient, () => this.#delete(replacement));
+    const { journal, clock } = this.#deps;
+    const { signal } = this.#last;
+    await this.#insist(replacement, isTransient, () => this.#delete(replacement), this.#deps.signal);
     const since = clock.now();
     while (
       !(await this.#insist(
@@ -87,8 +94,13 @@ export class Replacements {
   }
 
   /** Tries until it succeeds, or fails in a way that is not worth another try, or the process ends. */
-  async #insist<T>({ ref }: Replacement, isWorthIt: (error: KubeError) => boolean, work: () => Promise<T>): Promise<T> {
-    const { clock, signal, stuck } = this.#deps;
+  async #insist<T>(
+    { ref }: Replacement,
+    isWorthIt: (error: KubeError) => boolean,
+    work: () => Promise<T>,
+    signal = this.#last.signal,
+  ): Promise<T> {
+    const { clock, stuck } = this.#deps;
     for (let failures = 1; ; failures += 1) {
       try {
         signal.throwIfAborted();

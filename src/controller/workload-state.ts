@@ -86,6 +86,14 @@ export function newState(workload: Workload, born: number | undefined): Workload
   };
 }
 
+/** Whether nothing moved that could change what its pods run with, or what it asks for: a scale, for example. */
+export function looksAlike(one: Workload, other: Workload): boolean {
+  if (one.fullTemplateDigest !== other.fullTemplateDigest) return false;
+  const keys = Object.keys(one.annotations);
+  if (keys.length !== Object.keys(other.annotations).length) return false;
+  return keys.every((key) => one.annotations[key] === other.annotations[key]);
+}
+
 /** Puts a digest at the end of a list of recent ones; true if it was not among them. */
 export function remember(recent: string[], digest: string): boolean {
   const at = recent.indexOf(digest);

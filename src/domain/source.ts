@@ -14,6 +14,8 @@ export interface Source {
   readonly fingerprint: Fingerprint | undefined;
   /** When its data was last written after its creation, by the server's clock; undefined: never, or nobody looked. */
   readonly editedAt?: string | undefined;
+  /** When it was created; undefined: nobody looked. */
+  readonly bornAt?: string | undefined;
   /** The ignore annotation says exactly "true". */
   readonly ignored: boolean;
   /** The match annotation says exactly "true". */

@@ -31,6 +31,7 @@ export interface Look {
   readonly annotations?: Record<string, string>;
   readonly image?: string;
   readonly mark?: string;
+  readonly replicas?: number;
   readonly templateAnnotations?: Record<string, string>;
 }
 
@@ -41,7 +42,7 @@ export const parsed = (object: KubeObject): Workload =>
 
 /** The same as the server sends it. */
 export function webObject(version: number, look: Look = {}) {
-  const { uid = 'w', annotations = {}, image = 'v1', mark, templateAnnotations = {} } = look;
+  const { uid = 'w', annotations = {}, image = 'v1', mark, replicas = 1, templateAnnotations = {} } = look;
   const env = mark ? [{ name: 'STAKATER_APP_CONFIGMAP', value: markOf(mark) }] : [];
   return {
     metadata: {
@@ -53,6 +54,7 @@ export function webObject(version: number, look: Look = {}) {
       annotations: { 'reloader.stakater.com/auto': 'true', ...annotations },
     },
     spec: {
+      replicas,
       template: {
         metadata: { annotations: templateAnnotations },
         spec: { containers: [{ name: 'app', image, env, envFrom: [{ configMapRef: { name: 'app' } }] }] },
@@ -94,6 +96,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
       aliveAt: options.aliveAt ?? 0,
       entry: () => options.entry,
       touch: () => {},
+      gone: () => {},
     },
     sharedVersions: () => true,
     inScope: () => true,
