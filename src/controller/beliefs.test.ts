@@ -186,3 +186,25 @@ test('both found by listings, the source first: what is read afterwards was writ
   world.engine.sourceTurned(APP, world.sources.fill(read), 20);
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });
+
+test('what was there before a listing that did not show the workload is older than the workload', () => {
+  const world = setUp();
+  world.sources.put(source('A', 5), false);
+  world.engine.begin();
+  world.put({ ...source('B', 20), editedAt: '2026-01-01T10:00:05Z' });
+  world.engine.workloadSeen(web(25), 'list', 22);
+  expect(world.waits()).toEqual([]);
+});
+
+test('created with its workload in one second, or after it: no change, and created only where that counts', () => {
+  const world = setUp({ create: true });
+  world.engine.begin();
+  world.put({ ...source('A', 20), bornAt: '2026-01-01T10:00:05Z' }, true);
+  world.engine.workloadSeen(web(25), 'list');
+  expect(world.waits()).toEqual([]);
+  const later = setUp();
+  later.engine.begin();
+  later.put({ ...source('A', 20), bornAt: '2026-01-01T10:00:09Z' }, true);
+  later.engine.workloadSeen(web(25), 'list');
+  expect(later.waits()).toEqual([]);
+});

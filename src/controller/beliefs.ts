@@ -71,15 +71,16 @@ export class Beliefs {
   /**
    * What a workload began with that a listing has only now shown, and `then` is what there was at its last version. That
    * is the last place in the server's order where it can have begun, not the first: a change that we saw may have come
-   * before it and after the creation. Of the two in the same second the change counts as the later. What came before our
-   * time is no reason to roll.
+   * before it and after the creation, and seconds have to tell. What came before our time is no reason to roll.
    */
-  whenFound({ createdAt }: Workload, ref: SourceRef, then: Applied): Applied {
+  whenFound({ workload: { createdAt }, foundAfter }: WorkloadState, ref: SourceRef, then: Applied): Applied {
     const { sources } = this.#deps;
     const { editedAt, bornAt = '' } = sources.get(ref) ?? {};
-    const changedAt = editedAt ?? bornAt;
-    const isOfOurTime = sources.hasTurned(ref) && (parseTime(changedAt) ?? 0) >= this.#beganAt;
-    if (isOfOurTime && changedAt >= createdAt) return UNKNOWN;
+    const formerly = sources.since(ref) > foundAfter ? sources.formerly(ref) : undefined;
+    // Within one second a source is created before who uses it, and edited afterwards.
+    const isLater = editedAt === undefined ? bornAt > createdAt : editedAt >= createdAt;
+    const isOfOurTime = (parseTime(editedAt ?? bornAt) ?? 0) >= this.#beganAt;
+    if (formerly !== undefined && isLater && isOfOurTime) return formerly;
     return then === UNKNOWN ? sources.current(ref) : then;
   }
 
@@ -97,7 +98,7 @@ export class Beliefs {
     if (turn.before === turn.after) return sources.at(ref, version);
     if (!turn.isRead) return sources.at(ref, Math.max(state.since, version - 1));
     // Listed with the workload, or before it, and read only now.
-    return state.since > 0 ? sources.at(ref, state.since) : this.whenFound(state.workload, ref, sources.current(ref));
+    return state.since > 0 ? sources.at(ref, state.since) : this.whenFound(state, ref, sources.current(ref));
   }
 
   /** Whether the past has anything to say about a workload. */

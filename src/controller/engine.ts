@@ -80,7 +80,7 @@ export class Engine {
     if (origin === 'write') return;
     if (known) this.workloadGone(key);
     const version = Number(workload.resourceVersion);
-    const state = newState(workload, origin === 'list' ? undefined : version);
+    const state = newState(workload, origin === 'list' ? undefined : version, told);
     this.states.set(key, state);
     this.#enter(state);
     // A kind may be listed long after the start, of workloads or of sources: what the past says is still true.
@@ -224,7 +224,7 @@ export class Engine {
       this.#consider(state, ref, verdict, () => {
         if (version === undefined) return this.#beliefs.about(state, ref);
         const then = this.#beliefs.at(ref, version);
-        return isListed ? this.#beliefs.whenFound(state.workload, ref, then) : then;
+        return isListed ? this.#beliefs.whenFound(state, ref, then) : then;
       });
     }
     if (news) state.seq = news.seq;

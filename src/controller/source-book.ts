@@ -77,9 +77,10 @@ export class SourceBook {
     return this.#page(ref)?.since ?? 0;
   }
 
-  /** Whether it was seen to change. */
-  hasTurned(ref: SourceRef): boolean {
-    return this.#page(ref)?.eras !== undefined;
+  /** What it may have held before: absence, if we saw nothing else. Undefined: it was never seen to change. */
+  formerly(ref: SourceRef): Applied | undefined {
+    const eras = this.#page(ref)?.eras;
+    return eras?.every(({ applied }) => applied === ABSENT) ? ABSENT : eras && UNKNOWN;
   }
 
   isAmbiguous(ref: SourceRef): boolean {

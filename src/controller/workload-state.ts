@@ -17,6 +17,8 @@ export interface WorkloadState {
   workload: Workload;
   /** Resource version of its creation, if we saw it; undefined when it came from a listing. */
   readonly born: number | undefined;
+  /** Resource version up to which it was certainly not there: a listing showed it later, or not before our time (0). */
+  readonly foundAfter: number;
   /** Resource version of the event with which its template or annotations last moved; 0 while it stands as listed. */
   since: number;
   /** Resource version of its creation, or of a template by another hand that never was before: all pods are newer. */
@@ -59,10 +61,11 @@ export interface WorkloadState {
 
 const MAX_TEMPLATES = 12;
 
-export function newState(workload: Workload, born: number | undefined): WorkloadState {
+export function newState(workload: Workload, born: number | undefined, foundAfter = 0): WorkloadState {
   return {
     workload,
     born,
+    foundAfter,
     since: born ?? 0,
     renewedAt: born ?? -1,
     trusted: new SparseMap(),
