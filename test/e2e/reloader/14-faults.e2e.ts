@@ -85,6 +85,20 @@ describe.each(MODES)('14. %s', (mode) => {
     expect(said[0]).toContain('grant list and watch on statefulsets.apps');
   });
 
+  test('workloads may be listed and not watched: one that came later rolls for the first change, and for no other', async () => {
+    await using here = await prepared();
+    await here.createSource('ConfigMap', 'late', V1);
+    proxy.setRules([{ fault: { type: 'status', code: 403 }, verbs: ['watch'], path: /\/deployments/ }]);
+    await here.start([mode], through(here));
+    await here.createUser('newcomer', 'late');
+    await here.createSource('ConfigMap', 'young', V1);
+    await here.createUser('unmoved', 'young');
+    await here.setData('ConfigMap', 'late', V2);
+    await untilMarked(here.audit, 'Deployment', 'newcomer', V2);
+    await here.fence.pass();
+    expect([rollouts(here, 'newcomer'), rollouts(here, 'unmoved'), rollouts(here)]).toEqual([1, 0, 0]);
+  });
+
   test('a change missed by a broken watch is seen when it is listed again, once', async () => {
     await using here = await prepared();
     await here.start([mode], through(here));
