@@ -160,3 +160,10 @@ describe('a published sum', () => {
     );
   });
 });
+
+test('a cache that cannot be written to says what else there is', async () => {
+  const env = { XDG_CACHE_HOME: '/dev/null' };
+  await expect(find(['etcd'], { env })).rejects.toThrow(
+    '/dev/null/attune/bin is not writable; set XDG_CACHE_HOME, or name a folder with the programs: --binaries, ',
+  );
+});

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { binariesFolder, type Environment } from './folders.ts';
+import { binariesFolder, type Environment, makeFolder, withPlace } from './folders.ts';
 import { goBuild } from './go-build.ts';
 import { locked } from './lock.ts';
 import {
@@ -83,6 +83,10 @@ async function obtain(
   const title = `${component} ${COMPONENTS[component].version}`;
   const say = (line: string) => progress(`${title}: ${line}`);
   const waiting = (pid: number) => say(`process ${pid} is getting it; waiting`);
+  makeFolder(
+    binariesFolder(env),
+    'set XDG_CACHE_HOME, or name a folder with the programs: --binaries, KUBEBUILDER_ASSETS',
+  );
   await locked(`${folder}.lock`, { waiting, signal: options.signal }, async () => {
     const stillMissing = () => binaries.filter((name) => !inCache(name, env));
     const problems: string[] = [];
@@ -96,8 +100,9 @@ async function obtain(
         await way.work();
       } catch (error) {
         options.signal?.throwIfAborted();
-        problems.push(`${way.name}: ${reasonOf(error)}`);
-        say(`${way.name}: ${reasonOf(error)}`);
+        const problem = `${way.name}: ${reasonOf(withPlace(error, folder))}`;
+        problems.push(problem);
+        say(problem);
       }
     }
     if (stillMissing().length > 0) throw new Error(noWayLeft(title, problems));

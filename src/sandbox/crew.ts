@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { type ControlPlaneComponent, type ControlPlaneSettings, commandLine } from './control-plane.ts';
 import type { Environment } from './folders.ts';
 import { end, lastLines, logFile, type RecordedProcess, start } from './recorded-process.ts';
@@ -10,8 +11,21 @@ export class ComponentEnded extends Error {
   constructor(dir: string, component: string, how: string) {
     const lines = lastLines(dir, component);
     const log = lines.map((line) => `\n    ${line}`).join('');
-    super(`${component} ${how}; the last lines of ${logFile(dir, component)}:${log}`);
+    const file = logFile(dir, component);
+    super(
+      `${component} ${how}; ${lines.length > 0 ? `the last lines of ${file}:${log}` : `${file} is empty`}${full(dir)}`,
+    );
     this.portTaken = lines.some((line) => line.includes('address already in use'));
+  }
+}
+
+/** A full disk is the cause of much that no log can tell. */
+function full(dir: string): string {
+  try {
+    const { blocks, bavail } = statfsSync(dir);
+    return blocks > 0 && bavail === 0 ? `\nno space is left on the disk of ${dir}` : '';
+  } catch {
+    return ''; // somebody has cleared it away meanwhile
   }
 }
 

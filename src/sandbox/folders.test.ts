@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { binariesFolder, sandboxFolder } from './folders.ts';
+import { binariesFolder, makeFolder, sandboxFolder, withPlace } from './folders.ts';
 
 test('folders follow the XDG variables, and the home folder without them', () => {
   expect(binariesFolder({ HOME: '/home/a' })).toBe('/home/a/.cache/attune/bin');
@@ -10,4 +10,15 @@ test('folders follow the XDG variables, and the home folder without them', () =>
 
 test.each(['', '..', 'a/b', 'A', '-a', 'a b', 'x'.repeat(41)])('%j is no name for a sandbox', (name) => {
   expect(() => sandboxFolder({ HOME: '/home/a' }, name)).toThrow('name');
+});
+
+test('a folder that cannot be made says what to do', () => {
+  expect(() => makeFolder('/dev/null/state', 'set X')).toThrow('/dev/null/state is not writable; set X');
+});
+
+test('a full disk has a place, and other errors are left as they are', () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  expect(withPlace(full, '/state')).toMatchObject({ message: 'no space is left on the disk of /state', cause: full });
+  const other = new Error('no');
+  expect(withPlace(other, '/state')).toBe(other);
 });

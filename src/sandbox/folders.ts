@@ -1,3 +1,4 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -20,6 +21,23 @@ export function sandboxFolder(env: Environment, name: string): string {
     throw new Error(`a sandbox's name is up to 40 of a-z, 0-9 and -, beginning with a letter or digit, not "${name}"`);
   }
   return join(sandboxesFolder(env), name);
+}
+
+/** Makes a folder that can be written to, or says what to do where that cannot be. */
+export function makeFolder(folder: string, cure: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    const known = withPlace(error, folder);
+    throw known === error ? new Error(`${folder} is not writable; ${cure}`, { cause: error }) : known;
+  }
+}
+
+/** Node does not say where a disk is full. */
+export function withPlace(error: unknown, folder: string): unknown {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') return error;
+  return new Error(`no space is left on the disk of ${folder}`, { cause: error });
 }
 
 function home(env: Environment): string {

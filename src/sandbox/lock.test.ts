@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { locked } from './lock.ts';
 import { identityOf } from './process-identity.ts';
@@ -47,6 +48,16 @@ test('the lock of a process that was killed is taken over, and its leftovers go'
   holder.kill('SIGKILL');
   await once(holder, 'exit');
   await locked(path, patient, async () => {});
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+test('a lock that cannot be written leaves nothing', async () => {
+  const lock = fileURLToPath(new URL('lock.ts', import.meta.url));
+  const script = `import(${JSON.stringify(lock)}).then(({ locked }) => locked(${JSON.stringify(path)}, {}, () => {}))`;
+  // A limit on the size of files fails a write as a full disk does: after the file was made.
+  const writer = spawn('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, '-e', script]);
+  const [code] = await once(writer, 'exit');
+  expect(code).toBe(1);
   expect(readdirSync(dir)).toEqual([]);
 });
 

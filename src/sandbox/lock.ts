@@ -14,8 +14,8 @@ export interface Waiting {
 export async function locked<T>(path: string, options: Waiting, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true });
   const mine = `${path}.${randomUUID()}`;
-  writeFileSync(mine, JSON.stringify({ ...ownIdentity(), nonce: mine }));
   try {
+    writeFileSync(mine, JSON.stringify({ ...ownIdentity(), nonce: mine }));
     await take(path, mine, options);
     removeLeftovers(path);
     try {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -31,6 +31,18 @@ test('the output of a process is its log', async () => {
   expect(readFileSync(logFile(dir, 'talker'), 'utf8')).toBe('one\ntwo\n');
   expect(lastLines(dir, 'talker', 1)).toEqual(['two']);
   expect(logNames(dir)).toContain('talker');
+});
+
+test.each([
+  ['panic: disk full'],
+  ['fatal error: out of memory'],
+  ['F1116 05:00:00.000000 1 server.go:1] no space left on device'],
+  ['{"level":"fatal","msg":"failed to open the database"}'],
+])('the cause of a death is told, not the trace behind it: %s', (cause) => {
+  const trace = Array.from({ length: 30 }, (_, at) => `main.call${at}()\n\t/src/main.go:${at}`);
+  const text = ['before', cause, '', 'goroutine 1 [running]:', ...trace, '', 'goroutine 7 [select]:', ...trace];
+  writeFileSync(logFile(dir, 'dead'), `${text.join('\n')}\n`);
+  expect(lastLines(dir, 'dead')).toEqual(['before', cause]);
 });
 
 test('arguments arrive as they are, whatever a shell would make of them', async () => {

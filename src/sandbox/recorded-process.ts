@@ -39,7 +39,7 @@ export interface Command {
 /** Starts a process with its record in `dir`/processes and its output in `dir`/logs. */
 export function start(dir: string, command: Command): RecordedProcess {
   const { name, argv, env } = command;
-  mkdirSync(join(dir, 'logs'), { recursive: true });
+  mkdirSync(logsFolder(dir), { recursive: true });
   const log = openSync(logFile(dir, name), 'a');
   // A group of its own: Ctrl-C in a terminal reaches the parent alone, which then ends its children in order.
   const child = spawn('/bin/sh', ['-c', 'read -r _ && exec "$@" </dev/null', 'sh', ...argv], {
@@ -82,23 +82,35 @@ export async function end(identity: ProcessIdentity, graceMs: number): Promise<v
   }
 }
 
+export function logsFolder(dir: string): string {
+  return join(dir, 'logs');
+}
+
 export function logFile(dir: string, name: string): string {
-  return join(dir, 'logs', `${name}.log`);
+  return join(logsFolder(dir), `${name}.log`);
 }
 
 /** The names of all who have ever written a log in a folder. */
 export function logNames(dir: string): readonly string[] {
-  return listFiles(join(dir, 'logs')).map((file) => file.slice(0, -'.log'.length));
+  return listFiles(logsFolder(dir)).map((file) => file.slice(0, -'.log'.length));
 }
 
-/** The last lines of a process's log. */
+/** The last lines of a process's log; where it ends with a trace of Go, those before: they say why. */
 export function lastLines(dir: string, name: string, count = 12): readonly string[] {
   try {
-    return readFileSync(logFile(dir, name), 'utf8').trimEnd().split('\n').slice(-count);
+    const lines = readFileSync(logFile(dir, name), 'utf8').trimEnd().split('\n');
+    const cause = lines.findLastIndex((line) => CAUSE.test(line));
+    const trace = lines.findIndex((line, at) => at > cause && TRACE.test(line));
+    const telling = cause >= 0 && trace >= 0 ? lines.slice(0, trace) : lines;
+    return telling.filter((line) => line.trim() !== '').slice(-count);
   } catch {
     return [];
   }
 }
+
+// Go's own words, those of klog and those of zap.
+const CAUSE = /^(panic|fatal error): |^[EF]\d{4} |"level":"(error|fatal|panic)"/;
+const TRACE = /^goroutine \d+ \[/;
 
 function signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): void {
   if (!isAlive(identity)) return;

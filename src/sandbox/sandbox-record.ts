@@ -1,8 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, sandboxesFolder } from './folders.ts';
 import { isAlive, type ProcessIdentity } from './process-identity.ts';
-import { end, forget, recorded } from './recorded-process.ts';
+import { end, forget, logsFolder, recorded } from './recorded-process.ts';
 
 /** What a sandbox's folder says about it to programs that did not start it. */
 export interface SandboxRecord {
@@ -49,8 +49,8 @@ export function isAbandoned(record: SandboxRecord | undefined): boolean {
   return record?.owner !== undefined && !isAlive(record.owner);
 }
 
-/** Ends every process of a sandbox and removes its folder, but for the data that is to be kept. */
-export async function clearAway(dir: string, keep: boolean): Promise<void> {
+/** Ends every process of a sandbox and removes its folder, but for the data and the logs where they are to be kept. */
+export async function clearAway(dir: string, keep: boolean, keepLogs = false): Promise<void> {
   // The runner of pods goes first, as it starts processes itself; then whatever is recorded by now.
   const runner = recorded(dir).get('pods');
   if (runner) await end(runner, 0);
@@ -63,6 +63,13 @@ export async function clearAway(dir: string, keep: boolean): Promise<void> {
     }),
   );
   const record = readRecord(dir);
-  if (!keep) rmSync(dir, { recursive: true, force: true });
+  const logs = logsFolder(dir);
+  if (!keepLogs) rmSync(logs, { recursive: true, force: true });
+  if (!keep) removeAllBut(logs, dir);
   else if (record) writeRecord(dir, { ...record, owner: undefined, server: undefined, keep, ready: false });
+}
+
+function removeAllBut(kept: string, dir: string): void {
+  const others = existsSync(kept) ? readdirSync(dir).map((entry) => join(dir, entry)) : [dir];
+  for (const path of others) if (path !== kept) rmSync(path, { recursive: true, force: true });
 }

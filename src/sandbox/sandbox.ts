@@ -11,7 +11,7 @@ import {
 } from './control-plane.ts';
 import { writeAuditPolicy, writeCredentials, writeKubeconfig } from './credentials.ts';
 import { ComponentEnded, Crew } from './crew.ts';
-import { type Environment, sandboxFolder } from './folders.ts';
+import { type Environment, makeFolder, sandboxesFolder, sandboxFolder, withPlace } from './folders.ts';
 import { inspectSandbox } from './inspect.ts';
 import { locked } from './lock.ts';
 import { freePorts } from './ports.ts';
@@ -20,6 +20,8 @@ import { apiReady, authorityWritten, controllersReady, etcdReady, nodesReady } f
 import type { Progress } from './release.ts';
 import { clearAway, isAbandoned, readRecord, type SandboxRecord, sandboxNames, writeRecord } from './sandbox-record.ts';
 import { stages } from './stages.ts';
+
+const UNWRITABLE = 'set XDG_STATE_HOME';
 
 export interface SandboxOptions {
   readonly name: string;
@@ -67,32 +69,40 @@ export async function startSandbox(options: SandboxOptions, progress: Progress):
   const dir = sandboxFolder(env, name);
   const components = options.apiOnly ? API_COMPONENTS : [...API_COMPONENTS, ...NODE_COMPONENTS];
   const { signal } = options;
+  makeFolder(sandboxesFolder(env), UNWRITABLE);
   const binaries = await findBinaries(components, { ...options.binaries, env, signal }, progress);
   await clearAbandoned(env, progress);
-  return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress), signal }, async () => {
+  const start = async (): Promise<Sandbox> => {
     const before = readRecord(dir);
     if (before && inspectSandbox(env, name)?.state === 'up') {
       if (options.keep) writeRecord(dir, { ...before, keep: true });
       throw new AlreadyUp(name, before.owner?.pid);
     }
-    const clear = () => clearAway(dir, before?.keep ?? false);
-    await clear();
-    return await startWithFreePorts(() => startOnce(dir, options, binaries, progress), clear, progress);
-  });
+    const clear = (keepLogs: boolean) => clearAway(dir, before?.keep ?? false, keepLogs);
+    await clear(false);
+    return await startWithFreePorts(() => startOnce(dir, options, binaries, progress), clear, { progress, signal });
+  };
+  try {
+    return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress), signal }, start);
+  } catch (error) {
+    throw withPlace(error, dir);
+  }
 }
 
 /** A port may be taken by another program between its choice and its use. */
 async function startWithFreePorts(
   attempt: () => Promise<Sandbox>,
-  clear: () => Promise<void>,
-  progress: Progress,
+  clear: (keepLogs: boolean) => Promise<void>,
+  { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal | undefined },
 ): Promise<Sandbox> {
   for (let left = 3; ; left--) {
     try {
       return await attempt();
     } catch (error) {
-      await clear();
-      if (left === 1 || !(error instanceof ComponentEnded && error.portTaken)) throw error;
+      const again = left > 1 && error instanceof ComponentEnded && error.portTaken;
+      // A failure names a log; nobody reads the logs of what was called off.
+      await clear(!again && !signal?.aborted);
+      if (!again) throw error;
       progress('a port was taken meanwhile; starting again with others');
     }
   }
@@ -101,6 +111,7 @@ async function startWithFreePorts(
 /** Ends a sandbox that another process started; false when there is none of that name. */
 export async function stopSandbox(env: Environment, name: string, keep: boolean, progress: Progress): Promise<boolean> {
   const dir = sandboxFolder(env, name);
+  makeFolder(sandboxesFolder(env), UNWRITABLE);
   return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress) }, async () => {
     const record = readRecord(dir);
     await clearAway(dir, keep || (record?.keep ?? false));

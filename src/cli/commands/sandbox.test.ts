@@ -7,17 +7,20 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { sandboxFolder } from '../../sandbox/folders.ts';
 import { BINARY_NAMES } from '../../sandbox/pins.ts';
 import { identityOf } from '../../sandbox/process-identity.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
 import { writeRecord } from '../../sandbox/sandbox-record.ts';
 import { runSandbox } from './sandbox.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'attune-command-'));
 afterAll(() => rmSync(home, { recursive: true }));
 
-async function run(...argv: readonly string[]) {
+const run = (...argv: readonly string[]) => runIn({ HOME: home }, ...argv);
+
+async function runIn(env: Readonly<Record<string, string>>, ...argv: readonly string[]) {
   let stdout = '';
   let stderr = '';
   const code = await runSandbox(argv, {
-    env: { HOME: home },
+    env,
     stdout: (text) => {
       stdout += text;
     },
@@ -117,4 +120,11 @@ test('a name that cannot be a folder is refused', async () => {
   const { code, stderr } = await run('up', '--name', '../elsewhere');
   expect(code).toBe(1);
   expect(stderr).toContain('not "../elsewhere"');
+});
+
+test('where nothing can be written, up and down say what to do', async () => {
+  const env = { XDG_STATE_HOME: '/dev/null', HOME: home };
+  const words = '/dev/null/attune/sandbox is not writable; set XDG_STATE_HOME';
+  expect(await runIn(env, 'down')).toMatchObject({ code: 1, stderr: `attune sandbox: ${words}\n` });
+  await expect(startSandbox({ name: 'default', env }, () => {})).rejects.toThrow(words);
 });

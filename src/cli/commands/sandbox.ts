@@ -5,6 +5,7 @@ import { connect } from '../../kube/connection.ts';
 import { findBinaries } from '../../sandbox/binaries.ts';
 import { layout } from '../../sandbox/control-plane.ts';
 import { readAdminToken } from '../../sandbox/credentials.ts';
+import { sandboxFolder } from '../../sandbox/folders.ts';
 import { inspectSandbox, inspectSandboxes, type SandboxReport } from '../../sandbox/inspect.ts';
 import { BINARY_NAMES, isBinaryName } from '../../sandbox/pins.ts';
 import { runPods } from '../../sandbox/pods.ts';
@@ -161,8 +162,10 @@ async function env(request: Request, io: Io): Promise<number> {
 }
 
 async function logs(request: Request, io: Io): Promise<number> {
-  const { dir } = existing(request, io);
+  const dir = sandboxFolder(io.env, request.name);
   const parts = logNames(dir);
+  // A start that failed leaves nothing but logs.
+  if (parts.length === 0) existing(request, io);
   const [wanted] = request.operands;
   if (wanted === undefined) {
     for (const part of parts) io.stdout(`--- ${part}\n${lastLines(dir, part, 10).join('\n')}\n`);

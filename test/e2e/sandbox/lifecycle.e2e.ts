@@ -167,6 +167,10 @@ test('a part that cannot start is named with the last lines of its log', async (
   expect(failing.lines.join('\n')).toMatch(
     /kube-apiserver ended with exit code 3; the last lines of .*\n +no luck today/,
   );
+  expect(strays()).toEqual([]);
+  expect(readdirSync(folder('default'))).toEqual(['logs']);
+  expect(await succeed('logs', 'kube-apiserver')).toBe('no luck today');
+  await succeed('down');
   await nothingIsLeft();
 });
 
