@@ -11,7 +11,7 @@ test('every option is explained', () => {
   }
 });
 
-test.each([60, 100])('lines fit a page of %i columns', (width) => {
+test.each([44, 60, 100])('lines fit a page of %i columns', (width) => {
   const lines = controllerHelp({ width, colour: false }).split('\n');
   const tooLong = lines.filter((line) => line.length > width && line.trim().includes(' ') && !line.startsWith('  a'));
   expect(tooLong).toEqual([]);
@@ -20,7 +20,7 @@ test.each([60, 100])('lines fit a page of %i columns', (width) => {
 test('colour only for people who can and want to see it', () => {
   expect(pageFor({ isTTY: true, columns: 80 }, {})).toEqual({ width: 80, colour: true });
   expect(pageFor({ isTTY: true, columns: 300 }, { NO_COLOR: '1' })).toEqual({ width: 120, colour: false });
-  expect(pageFor({ isTTY: true, columns: 10 }, { TERM: 'dumb' })).toEqual({ width: 60, colour: false });
+  expect(pageFor({ isTTY: true, columns: 10 }, { TERM: 'dumb' })).toEqual({ width: 40, colour: false });
   expect(pageFor({}, {})).toEqual({ width: 100, colour: false });
   expect(controllerHelp({ width: 80, colour: true })).toContain('\x1b[');
   expect(controllerHelp({ width: 80, colour: false })).not.toContain('\x1b');

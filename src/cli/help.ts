@@ -8,7 +8,7 @@ export interface Page {
   readonly colour: boolean;
 }
 
-const WIDTH = { least: 60, usual: 100, most: 120 };
+const WIDTH = { least: 40, usual: 100, most: 120 };
 const INDENT = 6;
 
 /** Colour is for people: never into a pipe, and never against NO_COLOR. */

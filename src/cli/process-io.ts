@@ -3,13 +3,21 @@ import type { Io } from './io.ts';
 
 /** This process as commands see it. */
 export function processIo(signal: AbortSignal): Io {
-  // A reader that has gone, as `head` does, is no reason to complain.
-  process.stdout.on('error', () => {});
+  const { stdout } = process;
+  stdout.on('error', () => {});
+  // Only at the end: a full disk under the log is no reason for a controller to stop.
+  process.once('exit', () => {
+    const failure: NodeJS.ErrnoException | null = stdout.errored;
+    // A reader that has gone, as `head` does, is no reason to complain.
+    if (!failure || failure.code === 'EPIPE') return;
+    process.stderr.write(`attune: not everything could be written: ${failure.message}\n`);
+    process.exitCode ||= 1;
+  });
   return {
     env: environment(),
-    stdout: (text) => void process.stdout.write(text),
+    stdout: (text) => void stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
     signal,
-    terminal: process.stdout,
+    terminal: stdout,
   };
 }

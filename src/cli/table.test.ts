@@ -13,6 +13,21 @@ it('columns are as wide as their widest cell, and the last one wraps under itsel
   );
 });
 
+it('a page too narrow for the last column has it below', () => {
+  const rows = [
+    ['✓', 'Deployment web', 'rolls (auto)', 'container web takes variables from it'],
+    ['', '', '', 'to roll: set it'],
+  ];
+  const lines = table(rows, { ...page, width: 40 }).split('\n');
+  expect(lines).toEqual([
+    '✓  Deployment web  rolls (auto)',
+    '    container web takes variables from',
+    '    it',
+    '    to roll: set it',
+    '',
+  ]);
+});
+
 it('colours take no room', () => {
   const paint = painter({ ...page, colour: true });
   const [first = '', second = ''] = table(

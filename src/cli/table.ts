@@ -8,17 +8,21 @@ export type Paint = (style: keyof typeof STYLES, text: string) => string;
 export const painter = ({ colour }: Page): Paint =>
   colour ? (style, text) => `\x1b[${STYLES[style]}m${text}\x1b[0m` : (_, text) => text;
 
-/** Columns as wide as their widest cell; the last one wraps within the page, under itself. */
+/** Columns as wide as their widest cell; the last one wraps within the page, under itself, or where that is too narrow under the row. */
 export function table(rows: readonly (readonly string[])[], { width }: Page, indent = 0): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns - 1 }, (_, at) => Math.max(...rows.map((row) => visible(row[at] ?? ''))));
-  const left = indent + widths.reduce((sum, each) => sum + each + GAP, 0);
+  const beside = indent + widths.reduce((sum, each) => sum + each + GAP, 0);
+  const isNarrow = width - beside < MIN_LAST;
+  const left = isNarrow ? indent + 2 * GAP : beside;
   return rows
     .map((row) => {
-      const cells = widths.map((each, at) => pad(row[at] ?? '', each + GAP));
-      const lines = wrapped(row[columns - 1] ?? '', Math.max(MIN_LAST, width - left));
-      return `${' '.repeat(indent)}${cells.join('')}${lines.join(`\n${' '.repeat(left)}`)}`.trimEnd();
+      const cells = widths.map((each, at) => pad(row[at] ?? '', each + GAP)).join('');
+      const lines = wrapped(row[columns - 1] ?? '', width - left).map((line) => ' '.repeat(left) + line);
+      if (isNarrow) return [' '.repeat(indent) + cells, ...lines];
+      return [' '.repeat(indent) + cells + (lines[0] ?? '').slice(left), ...lines.slice(1)];
     })
+    .flatMap((lines) => lines.map((line) => line.trimEnd()).filter((line) => line !== ''))
     .join('\n')
     .concat(rows.length > 0 ? '\n' : '');
 }
