@@ -8,7 +8,7 @@ export type Paint = (style: keyof typeof STYLES, text: string) => string;
 export const painter = ({ colour }: Page): Paint =>
   colour ? (style, text) => `\x1b[${STYLES[style]}m${text}\x1b[0m` : (_, text) => text;
 
-/** Columns as wide as their widest cell; the last one wraps within the page, under itself, or where that is too narrow under the row. */
+/** Columns as wide as their widest cell; the last one wraps within the page, under itself, or below a row too wide. */
 export function table(rows: readonly (readonly string[])[], { width }: Page, indent = 0): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns - 1 }, (_, at) => Math.max(...rows.map((row) => visible(row[at] ?? ''))));

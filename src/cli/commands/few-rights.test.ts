@@ -102,7 +102,7 @@ describe('impact, and explain with it', () => {
   it('count only what may be listed, and say so', async () => {
     readable = { [`${APPS}/namespaces/shop/deployments`]: [auto] };
     const { stdout, code } = await attune('impact', 'cm/app', '-n', 'shop');
-    expect(stdout).toContain('a change reaches at least 1 workloads; those that you may not list are not counted');
+    expect(stdout).toContain('a change reaches at least 1 of those that use or name it; kinds that you may not');
     expect(code).toBe(0);
   });
 

@@ -111,7 +111,7 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
   ]);
   const counted = complete
     ? `${rolling} of the ${workloads.length} workloads that use or name it`
-    : `at least ${rolling} workloads; those that you may not list are not counted`;
+    : `at least ${rolling} of those that use or name it; kinds that you may not list are not counted`;
   return [
     `${title}: a change reaches ${counted}\n`,
     table(
