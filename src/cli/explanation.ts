@@ -2,7 +2,7 @@ import { LAST_RELOADED_FROM } from '../api/annotations.ts';
 import { kindNamed } from '../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import type { Settings } from '../config/settings.ts';
-import { type Action, actionFor } from '../domain/effect.ts';
+import { type Action, actionFor, inactionOf } from '../domain/effect.ts';
 import { believe, compare, lifecycleOf, UNKNOWN } from '../domain/ledger.ts';
 import { carriesMark, variableName } from '../domain/marks.ts';
 import { dueAt, timingOf } from '../domain/plan.ts';
@@ -98,7 +98,7 @@ function judged(workload: Workload, ref: SourceRef, { view, settings }: Viewpoin
   if (!verdict.reload) return { ...refusal(verdict), container: useOf(workload, ref) };
   const { because, rule, container } = verdict;
   const action = actionFor(kind, workload, [verdict], settings);
-  if (action === 'none') return { rolls: false, ...inaction(workload), action, container };
+  if (action === 'none') return { rolls: false, because: 'nothing-to-do', ...inactionOf(workload), action, container };
   return { rolls: true, because, rule, cure: undefined, action, container };
 }
 
@@ -112,13 +112,6 @@ const refusal = ({ because, rule, cure }: Extract<Verdict, { reload: false }>) =
 
 function useOf(workload: Workload, ref: SourceRef): number {
   return workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name)?.container ?? 0;
-}
-
-/** Asked for, and yet there is nothing to run. */
-function inaction({ suspended, ref }: Workload) {
-  const rule = suspended ? 'it is suspended' : 'it has finished, and its own metadata does not ask to run it again';
-  const cure = `set attune.dev/on-change: "run" in metadata of ${ref.kind} ${ref.name}`;
-  return { because: 'nothing-to-do', rule, cure };
 }
 
 function markOf(

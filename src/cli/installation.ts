@@ -15,8 +15,8 @@ interface Installation {
 }
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
-// The chart's label, and the one of Stakater's manifests, in which only the image was changed.
-const LABELS = ['app.kubernetes.io/name=attune', 'group=com.stakater.platform'];
+// Those of the chart, whatever its name, and the one of Stakater's manifests, in which only the image was changed.
+const LABELS = ['app.kubernetes.io/part-of=attune', 'app.kubernetes.io/name=attune', 'group=com.stakater.platform'];
 const IMAGE = /(?:^|\/)attune(?:[@:]|$)/;
 
 /** Settings to go by, and how we came by them. */

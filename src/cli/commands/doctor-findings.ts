@@ -2,7 +2,7 @@ import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
-import { type Action, actionFor } from '../../domain/effect.ts';
+import { type Action, actionFor, inactionOf } from '../../domain/effect.ts';
 import { interests, judge } from '../../domain/judge.ts';
 import { variableName } from '../../domain/marks.ts';
 import { parseWorkload } from '../../domain/parse-workload.ts';
@@ -96,15 +96,10 @@ function compare(kind: WorkloadKind, source: JudgedSource, before: Side, after: 
 function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, policy, knows }: Side) {
   const verdict = judge(workload, source, policy);
   if (!verdict.reload) return { reaction: 'nothing', because: verdict.rule } as const;
-  const action = knows ? actionFor(kind, workload, [verdict], policy) : 'none';
-  if (action === 'none') return { reaction: 'nothing', because: inaction(workload) } as const;
+  if (!knows) return { reaction: 'nothing', because: 'it has no pod template of its own' } as const;
+  const action = actionFor(kind, workload, [verdict], policy);
+  if (action === 'none') return { reaction: 'nothing', because: inactionOf(workload).rule } as const;
   return { reaction: action, because: (verdict satisfies Verdict).rule } as const;
-}
-
-function inaction(workload: Workload): string {
-  if (workload.suspended) return 'it is suspended';
-  if (workload.finished) return 'it has finished, and its own metadata does not ask to run it again';
-  return 'it has no pod template of its own';
 }
 
 /** Upstream forgets a pause when it is restarted; Attune ends it. */

@@ -161,7 +161,7 @@ test.each(MODES)('10. a namespace without rights does not stop the others, and i
   await open.change(V2);
   await rolled(open, V2);
   await open.fence.pass();
-  const said = attune.lines.filter((line) => line.includes('configmaps') && line.includes(closed.space));
+  const said = attune.lines.filter((line) => line.includes('list configmaps') && line.includes(closed.space));
   expect(said).toHaveLength(1);
   expect(said[0]).toContain('grant list and watch on configmaps');
 });
