@@ -10,7 +10,8 @@ export function noticesAbout(settings: Settings, commandLine: CommandLine): read
 
 function* slips({ given, positional }: CommandLine): Generator<string> {
   if (positional.length > 0) {
-    const shown = positional.slice(0, 5).map(quote);
+    // Anything but a short word may be a credential that lost its flag.
+    const shown = positional.slice(0, 5).map((word) => (/^[a-z]{1,8}$/i.test(word) ? quote(word) : '…'));
     yield `arguments without a flag are ignored: ${shown.join(' ')}; a boolean is written --flag=false`;
   }
   for (const flag of ['reload-on-create', 'reload-on-delete', 'is-Argo-Rollouts']) {

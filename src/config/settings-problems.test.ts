@@ -66,6 +66,7 @@ describe('warnings', () => {
   const quiet = { RELOADER_NAMESPACE: 'r', KUBERNETES_NAMESPACE: 'n' };
   test.each<[readonly string[], Environment, string | RegExp]>([
     [['--auto-reload-all', 'false'], quiet, /^arguments without a flag are ignored: "false"/],
+    [['--auto-reload-all', 'https://u:TOKEN@hooks'], quiet, /^arguments without a flag are ignored: …;/],
     [['--reload-on-create=True'], quiet, /^--reload-on-create="True" leaves it switched off/],
     [['--enable-pprof'], quiet, /^--enable-pprof is accepted but opens nothing/],
     [['--ignored-workload-types=jobs,pods'], quiet, /not "pods"; no workload type is ignored$/],
