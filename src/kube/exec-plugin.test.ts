@@ -1,20 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { testFolder } from '../../test/support/test-folder.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { connect } from './connection.ts';
 
-let root: string;
-let dir: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'exec-plugin-'));
-});
-beforeEach(async () => {
-  dir = await mkdtemp(join(root, 'test-'));
-});
-afterAll(() => rm(root, { recursive: true }));
+const folder = testFolder('exec-plugin');
 
 const END = '2999-01-01T00:00:00Z';
 const credential = (status: object) =>
@@ -22,7 +14,9 @@ const credential = (status: object) =>
 
 /** A kubeconfig whose plugin is a shell script; it may print the file `answer`. */
 async function plugin(script: string, exec: object = {}, cluster: object = {}): Promise<string> {
-  await writeFile(join(dir, 'plugin.sh'), `#!/bin/sh\ncd ${dir}\necho run >> runs\n${script}\n`, { mode: 0o755 });
+  await writeFile(join(folder.path, 'plugin.sh'), `#!/bin/sh\ncd ${folder.path}\necho run >> runs\n${script}\n`, {
+    mode: 0o755,
+  });
   const config = {
     'current-context': 'x',
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
@@ -31,11 +25,11 @@ async function plugin(script: string, exec: object = {}, cluster: object = {}): 
       { name: 'u', user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: './plugin.sh', ...exec } } },
     ],
   };
-  await writeFile(join(dir, 'config'), JSON.stringify(config));
-  return join(dir, 'config');
+  await writeFile(join(folder.path, 'config'), JSON.stringify(config));
+  return join(folder.path, 'config');
 }
-const answer = (status: object) => writeFile(join(dir, 'answer'), credential(status));
-const runs = async () => (await readFile(join(dir, 'runs'), 'utf8')).split('\n').length - 1;
+const answer = (status: object) => writeFile(join(folder.path, 'answer'), credential(status));
+const runs = async () => (await readFile(join(folder.path, 'runs'), 'utf8')).split('\n').length - 1;
 const env = { PATH: '/usr/bin:/bin' };
 
 test('its token is used until it expires; twenty calls then are one run', async () => {
@@ -95,11 +89,11 @@ test('it finds its variables, ours, and what it is asked for', async () => {
     { args: ['first'], env: [{ name: 'OWN', value: 'own' }], provideClusterInfo: true },
     { 'certificate-authority': 'ca.crt', extensions: [extension] },
   );
-  await writeFile(join(dir, 'ca.crt'), 'CA');
+  await writeFile(join(folder.path, 'ca.crt'), 'CA');
   await answer({ token: 'one' });
   await connect({ kubeconfig, env: { ...env, OURS: 'ours' } });
-  expect(await readFile(join(dir, 'found'), 'utf8')).toBe('first own ours');
-  expect(JSON.parse(await readFile(join(dir, 'info'), 'utf8'))).toEqual({
+  expect(await readFile(join(folder.path, 'found'), 'utf8')).toBe('first own ours');
+  expect(JSON.parse(await readFile(join(folder.path, 'info'), 'utf8'))).toEqual({
     apiVersion: 'client.authentication.k8s.io/v1',
     kind: 'ExecCredential',
     spec: {
@@ -146,8 +140,8 @@ describe('a plugin that gives nothing is named, and not quoted', () => {
     const clock = virtualClock();
     const kubeconfig = await plugin('echo $$ > pid; exec sleep 600');
     const connected = connect({ kubeconfig, env, clock });
-    await vi.waitUntil(() => existsSync(join(dir, 'pid')), 10_000);
-    const pid = Number(await vi.waitUntil(() => readFile(join(dir, 'pid'), 'utf8'), 10_000));
+    await vi.waitUntil(() => existsSync(join(folder.path, 'pid')), 10_000);
+    const pid = Number(await vi.waitUntil(() => readFile(join(folder.path, 'pid'), 'utf8'), 10_000));
     clock.advance(60_000);
     await expect(connected).rejects.toThrow(/did not end within 60 s/);
     await vi.waitUntil(() => !isAlive(pid), 10_000);
