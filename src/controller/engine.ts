@@ -49,8 +49,9 @@ export class Engine {
   /** A source was seen to be, to have changed, or to be gone. */
   sourceTurned(ref: SourceRef, turn: Turn, version: number): void {
     this.#seen = Math.max(this.#seen, version);
+    if (!this.#begun) return;
     const { graph, inScope, want, report } = this.#deps;
-    if (!this.#begun || !inScope(ref.namespace)) return;
+    if (!inScope(ref.namespace)) return;
     if (turn.before === turn.after && !turn.flagsMoved) {
       if (turn.after === UNKNOWN && graph.isWanted(ref)) want(ref);
       return;

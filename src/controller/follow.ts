@@ -94,6 +94,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
   const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
   for (const { namespace } of scopes) checkpoint.awaits(kind, namespace);
   const labelSelector = options.resourceLabelSelector;
+  const synced = new Set<Scope>();
   const note = (event: SourceNews, scope: Scope): void => {
     const { ref } = event.type === 'remove' ? event.previous : event.value;
     report.received(event.type, resource, inScope(ref.namespace));
@@ -102,12 +103,13 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
       turned(ref, sources.remove(ref, version), version ?? 0);
       return;
     }
-    const born = event.type === 'add' && (!event.initial || listed.has({ kind, ...scope }));
+    const born = event.type === 'add' && (!event.initial || synced.has(scope));
     turned(ref, sources.put(event.value, born), Number(event.resourceVersion));
   };
   const tell = (event: ReflectEvent<Source>, scope: Scope): void => {
     if (event.type === 'add' || event.type === 'change' || event.type === 'remove') note(event, scope);
     if (event.type !== 'synced') return;
+    synced.add(scope);
     listed.add(kind, scope);
     checkpoint.listed(kind, scope.namespace);
   };

@@ -9,7 +9,7 @@ export class Listed {
     this.#places.add(`${kind}/${namespace}`);
   }
 
-  has({ kind, namespace = '' }: Pick<SourceRef, 'kind'> & Scope): boolean {
+  has({ kind, namespace }: SourceRef): boolean {
     // Classes are told by the pods that mount them: one without pods is not absent.
     if (kind === 'SecretProviderClass') return true;
     return this.#places.has(`${kind}/`) || this.#places.has(`${kind}/${namespace}`);

@@ -160,6 +160,7 @@ export class SourceBook {
 
   /** The watch tells of something older than what was read meanwhile. */
   #isOutrun(page: Page, version: number | undefined): boolean {
+    if (this.#ahead.size === 0) return false;
     if (version !== undefined && version < (this.#ahead.get(page) ?? 0)) return true;
     this.#ahead.delete(page);
     return false;
