@@ -10,7 +10,13 @@ export default defineConfig({
           name: 'unit',
           // The default of 5 s is not enough where other work shares the machine.
           testTimeout: 30_000,
-          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/support/*.test.ts', 'bench/*.test.ts'],
+          include: [
+            'src/**/*.test.ts',
+            'test/*.test.ts',
+            'test/model/*.test.ts',
+            'test/support/*.test.ts',
+            'bench/*.test.ts',
+          ],
         },
       },
       { test: { name: 'conformance', include: ['test/conformance/*.test.ts'] } },

@@ -15,6 +15,8 @@ export interface WorkloadKind extends Resource {
   readonly effect: Effect;
   /** Strategic merge is refused for custom resources, and a plain merge patch would replace all containers. */
   readonly patch: 'strategic' | 'json';
+  /** Annotation in which the kind's own controller counts its rollouts. */
+  readonly revision?: string;
 }
 
 export type KindName = 'Deployment' | 'CronJob' | 'Job' | 'DaemonSet' | 'StatefulSet' | 'Rollout' | 'DeploymentConfig';
@@ -30,6 +32,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     templatePath: ['spec', 'template'],
     effect: 'patch',
     patch: 'strategic',
+    revision: 'deployment.kubernetes.io/revision',
   },
   {
     kind: 'CronJob',
@@ -80,6 +83,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     templatePath: ['spec', 'template'],
     effect: 'patch',
     patch: 'json',
+    revision: 'rollout.argoproj.io/revision',
   },
   {
     kind: 'DeploymentConfig',

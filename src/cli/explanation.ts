@@ -149,7 +149,13 @@ function stateOf(workload: Workload, ref: SourceRef, rolls: boolean, at: Viewpoi
   const mark = view.sources.get(ref)?.fingerprint?.mark;
   const carried = mark === undefined ? 'missing' : carriesMark(workload, ref, mark, settings.reloadStrategy);
   const evidence = ledger.evidence(workload, `${ref.kind}/${ref.name}`);
-  const belief = believe({ markIsCurrent: carried === 'equal', current, baseline: current, ...evidence });
+  const belief = believe({
+    markIsCurrent: carried === 'equal',
+    compat: settings.compat,
+    current,
+    baseline: current,
+    ...evidence,
+  });
   const from = belief.from === 'baseline' ? 'nothing' : belief.from;
   // Without the ledger a mark of other data is all there is, and it may be the only one that was ever needed.
   const unsure = !ledger.known && carried === 'different';

@@ -42,6 +42,7 @@ export async function readLedger(
     mayStore: () => false,
     catchUpMaxMs: settings.catchUpMaxMs,
     states: () => new Map(),
+    seen: () => ({}),
     mayWrite: () => false,
     report: {
       checkpoint: (what) => {

@@ -7,6 +7,8 @@ import { variableName } from '../domain/marks.ts';
 import { type Patch, patchOf } from '../domain/patch.ts';
 import { pauseStep } from '../domain/pause.ts';
 import { formatTime } from '../domain/rfc3339.ts';
+import { nextRevision } from '../domain/rollout.ts';
+import { digestAfter } from '../domain/template-digest.ts';
 import { editTemplate, type TemplateEdit } from '../domain/template-edit.ts';
 import type { Policy, Verdict } from '../domain/verdict.ts';
 import type { Workload } from '../domain/workload.ts';
@@ -16,7 +18,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Strategy } from './engine-deps.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replacements } from './replacements.ts';
-import { refOf, sourceId, type WorkloadState } from './workload-state.ts';
+import { keptLooks, lookOf, refOf, shortLook, sourceId, type WorkloadState } from './workload-state.ts';
 
 /** One source whose change is to reach one workload. */
 export interface Change {
@@ -25,6 +27,8 @@ export interface Change {
   readonly verdict: Extract<Verdict, { reload: true }>;
   readonly difference: Difference;
   readonly current: Applied;
+  /** Resource version from which on it is so. */
+  readonly since: number;
   /** Undefined: the source is gone. */
   readonly mark: string | undefined;
 }
@@ -92,7 +96,7 @@ export function createAct(deps: ActDeps): Act {
 async function run(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): Promise<void> {
   // Where Jobs are not followed nobody would read it.
   const isRecorded = !deps.policy.compat && !deps.policy.ignoredKinds.has('Job');
-  const record = isRecorded ? recordOf(deps, { state, changes, now }) : undefined;
+  const record = isRecorded ? recordOf(deps, { state, changes, edit, now }) : undefined;
   const { when, job } = await deps.jobs.run(state, changes, { edit, record });
   if (when === 'now') deps.ran(state, Number(job.metadata.resourceVersion));
   if (when === 'now' || !job) return;
@@ -125,7 +129,7 @@ interface Rollout {
 
 async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout): Promise<Outcome> {
   const { workload } = state;
-  const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, now });
+  const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, edit, now });
   const { type, body } = patchOf(kind, workload, edit, {
     ...(record !== undefined && { record }),
     ...(edit === undefined && { restartAt: formatTime(now / 1000) }),
@@ -135,8 +139,11 @@ async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout
     keys: deps.policy.keys,
   });
   const seq = state.seq + 1;
+  const left = state.looks.at(-1);
+  const had = new Map(state.applied);
   const answer = await send(deps, { kind, state }, { type, body });
   noteMarks(deps, { state, changes, edit, now });
+  if (left) left.had ??= had;
   for (const { id, current } of changes) state.applied.set(id, current);
   // The watch may have brought our own record before the answer came.
   state.seq = Math.max(state.seq, seq);
@@ -174,7 +181,12 @@ function edited(
       compat: deps.policy.compat,
       observedAt: Math.floor(now / 1000),
       usedOrNamed: (variable) => alive.has(variable),
-      nudge: deps.shorten(changes.map(({ id, current }) => `${id}=${current}`).join(',')),
+      nudge: deps.shorten(`${workload.uid} ${workload.resourceVersion}`),
+      // Pods of a template that was there before may still be running, with the data of that time.
+      isKnown: (edit) => {
+        const full = shortLook(digestAfter(workload, edit, deps.shorten));
+        return state.hasUnseenLooks || state.looks.some((look) => look.full === full);
+      },
     },
   );
 }
@@ -191,8 +203,14 @@ function namesOf(state: WorkloadState): { readonly kind: SourceRef['kind']; read
   return [...named, ...applied];
 }
 
-function recordOf(deps: ActDeps, { state, changes, now }: Pick<Rollout, 'state' | 'changes' | 'now'>): string {
+function recordOf(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): string {
   const { uid, templateDigest } = state.workload;
+  const revision = nextRevision(state.workload.revision, edit !== undefined);
+  const made = edit && {
+    ...lookOf(state.workload, deps.seenUpTo()),
+    full: shortLook(digestAfter(state.workload, edit, deps.shorten)),
+  };
+  const looks = keptLooks(made ? [...state.looks, made] : state.looks);
   const sources: Record<SourceId, Applied> = {};
   for (const [id, applied] of state.applied) sources[id] = applied;
   for (const { id, current } of changes) sources[id] = current;
@@ -205,6 +223,8 @@ function recordOf(deps: ActDeps, { state, changes, now }: Pick<Rollout, 'state' 
     sources,
     seen: deps.seenUpTo(),
     at: Math.floor(now / 1000),
+    revision,
+    looks,
   });
 }
 
@@ -232,4 +252,5 @@ function noteMarks(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, '
     else state.wrote.set(sourceId(ref), mark);
   }
   state.trusted.clear();
+  state.hasUnseenLooks = false;
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { APP, running, setUp, source, web } from '../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, RECORD } from '../api/annotations.ts';
 import { encodeRecord } from '../domain/ledger.ts';
+import type { CheckpointEntry } from './engine-deps.ts';
 
 test('what changed while nobody was there is caught up from the checkpoint', () => {
   const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
@@ -35,12 +36,45 @@ test('without a checkpoint even a record is not believed: better nothing than a 
   expect(world.waits()).toEqual([]);
 });
 
-test('a mark that equals the current data settles, whoever wrote it', () => {
-  const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
+test.each([
+  ['settles under compat, as upstream', true, []],
+  ['proves nothing: other data may have been there since', false, ['ConfigMap/app']],
+] as const)('a mark that equals the current data %s', (_what, compat, waits) => {
+  const policy = { compat, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
+  const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } }, policy });
   world.sources.put(source('B', 9), false);
   world.engine.workloadSeen(web(3, { mark: 'B' }), 'list');
   world.engine.begin();
-  expect(world.waits()).toEqual([]);
+  expect(world.waits()).toEqual(waits);
+});
+
+const left = {
+  seq: 0,
+  applied: { 'ConfigMap/app': 'A' },
+  looks: [['left', 0]],
+  revision: 'g1',
+  seen: { ConfigMap: 7 },
+};
+
+test.each([
+  ['neither was written', {}, 5, []],
+  ['only the source was written', {}, 9, []],
+  ['only the template was written', { generation: 2 }, 5, []],
+  ['both were written', { generation: 2 }, 9, ['ConfigMap/app']],
+  ['the source was written while pods were being replaced', { entry: { coming: true } }, 9, ['ConfigMap/app']],
+  [
+    'more sources than the ledger could hold, and this one was written',
+    { entry: { applied: {}, partial: true } },
+    9,
+    ['ConfigMap/app'],
+  ],
+] as const)('data as it was at the end, and since then %s', (_what, given, version, waits) => {
+  const { generation = 1, entry = {} } = given as { generation?: number; entry?: Partial<CheckpointEntry> };
+  const world = setUp({ entry: { ...(left as unknown as CheckpointEntry), ...entry } });
+  world.sources.put(source('A', version), false);
+  world.engine.workloadSeen(web(30, { generation }), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual(waits);
 });
 
 test.each([
@@ -87,9 +121,9 @@ test('a record that was found leaves the question when it was written', () => {
   world.sources.put(source('B', 9), false);
   world.engine.workloadSeen(web(30, { annotations: { [RECORD]: recorded('A') } }), 'list');
   world.engine.begin();
-  expect(world.state().unplaced).toMatchObject({ record: { seq: 1 }, job: undefined, before: 30 });
+  expect(world.state().renewal).toEqual({ after: -1, upTo: 30 });
   world.engine.workloadSeen(web(31, { annotations: { [RECORD]: recorded('A') }, image: 'v2' }), 'watch');
-  expect(world.state().unplaced).toBeUndefined();
+  expect(world.state().renewal).toEqual({ after: 31, upTo: 31 });
 });
 
 test.each([

@@ -1,37 +1,42 @@
 import { RECORD } from '../api/annotations.ts';
+import { kindNamed } from '../api/kinds.ts';
 import type { SourceRef } from '../api/sources.ts';
 import {
-  ABSENT,
   type Applied,
   believe,
+  type KeptLook,
   type LedgerRecord,
   parseRecord,
   type SourceId,
   UNKNOWN,
+  type Word,
 } from '../domain/ledger.ts';
 import { parseTime } from '../domain/rfc3339.ts';
+import { firstRevision } from '../domain/rollout.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
-import type { EngineDeps } from './engine-deps.ts';
+import type { CheckpointEntry, EngineDeps } from './engine-deps.ts';
 import type { OtherWriters } from './other-writers.ts';
 import type { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
-import { sourceId, type Unplaced, type WorkloadState } from './workload-state.ts';
+import { type Renewal, shortLook, sourceId, type WorkloadState } from './workload-state.ts';
 
 type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy' | 'clock' | 'listed'>;
 
 // The ledger is written within a second, and times have no fractions.
 const LEDGER_LAG_MS = 2000;
 const CLOCKS_APART_S = 10;
+// As long as a rollout may take before Kubernetes calls it failed.
+const ROLLOUT_S = 600;
 
 /** What the past left behind: marks, records, the checkpoint. */
 export class Beliefs {
   readonly #deps: Deps;
-  readonly #others: Pick<OtherWriters, 'marked'>;
+  readonly #others: Pick<OtherWriters, 'settlesByMark'>;
   readonly #runs: Runs;
   /** Second of the beginning, with some allowance for the server's clock. */
   #beganAt = Number.POSITIVE_INFINITY;
 
-  constructor(deps: Deps, others: Pick<OtherWriters, 'marked'>, runs: Runs) {
+  constructor(deps: Deps, others: Pick<OtherWriters, 'settlesByMark'>, runs: Runs) {
     this.#deps = deps;
     this.#others = others;
     this.#runs = runs;
@@ -42,30 +47,85 @@ export class Beliefs {
     this.#beganAt = Math.floor(this.#deps.clock.now() / 1000) - CLOCKS_APART_S;
   }
 
-  /** What a workload that was there before us runs with. */
-  about(state: WorkloadState, ref: SourceRef): Applied {
-    const { sources } = this.#deps;
+  /** What the past says about a workload as a whole: the number of its newest record, and how old its pods are. */
+  recall(state: WorkloadState): void {
     const { workload } = state;
-    const id = sourceId(ref);
     const { entry, record } = this.#past(workload);
     state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
-    if (record?.seq === state.seq) state.unplaced = this.unplaced(workload, record);
-    const isReverted = entry?.applied[id] === UNKNOWN;
+    const isOurs = record !== undefined && record.seq === state.seq;
+    const upTo = Number(workload.resourceVersion);
+    const kept = newestOf(entry, record);
+    const way = this.#wayOf(workload, kept);
+    if (kept) recallLooks(state, kept, kept === entry ? entry.applied : record?.sources);
+    state.hasUnseenLooks = way !== 'same';
+    if (way === 'back') state.renewal = { after: -1, upTo, isReturn: true };
+    // Somebody took a mark away, or went back: what the checkpoint does not know is not known from elsewhere either.
+    const isOpen = Object.values(entry?.applied ?? {}).includes(UNKNOWN);
+    if (way === 'back' || isOpen || this.#deps.policy.compat || !this.#deps.sharedVersions()) return;
+    if (isOurs) state.renewal = { ...this.renewalBy(workload, record), base: record.revision };
+    else if (way === 'new') state.renewal = { after: -1, upTo, base: kept?.revision };
+    else if (!kept && this.#deps.checkpoint.believable && replacesPods(workload))
+      state.renewal = { after: -1, upTo, base: firstRevision(workload.revision) };
+  }
+
+  /** What a workload that was there before us runs with. */
+  about({ workload }: WorkloadState, ref: SourceRef): Applied {
+    const { sources, policy } = this.#deps;
+    const { entry, record } = this.#past(workload);
     return believe({
-      markIsCurrent: this.#others.marked(workload, ref) || (!isReverted && this.#isOlderThan(record, ref)),
+      markIsCurrent: this.#others.settlesByMark(workload, ref),
+      compat: policy.compat,
       current: sources.current(ref),
-      record: record && { seq: record.seq, applied: record.sources[id] },
-      checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
+      record: record && this.#recorded(record, workload, ref),
+      checkpoint: entry && this.#checkpointed(entry, workload, ref),
       baseline: entry || record || !this.#isMissed(workload, ref) ? sources.atListing(ref) : UNKNOWN,
     }).applied;
   }
 
-  /** What changed before a rollout, and was heard of only afterwards or never, is in its pods already. */
-  #isOlderThan(record: LedgerRecord | undefined, ref: SourceRef): boolean {
-    const { sources, sharedVersions, policy } = this.#deps;
-    if (record?.seen === undefined || policy.compat || !sharedVersions() || !sources.get(ref)) return false;
-    const applied = record.sources[sourceId(ref)];
-    return applied !== undefined && applied !== ABSENT && sources.since(ref) <= record.seen;
+  #recorded(record: LedgerRecord, workload: Workload, ref: SourceRef): Word {
+    return this.#word({ ...record, applied: record.sources }, record.seen, workload, ref);
+  }
+
+  #checkpointed(entry: CheckpointEntry, workload: Workload, ref: SourceRef): Word {
+    return this.#word(entry, entry.seen?.[ref.kind], workload, ref);
+  }
+
+  /** What was written down, and whether it is still so: pods may have been made since, of data that was written since. */
+  #word(
+    kept: Kept & Pick<CheckpointEntry, 'applied'>,
+    seen: number | undefined,
+    workload: Workload,
+    ref: SourceRef,
+  ): Word {
+    const applied = kept.applied[sourceId(ref)];
+    const since = this.#deps.sources.since(ref);
+    const isEdited = since > (seen ?? Number.POSITIVE_INFINITY);
+    const isUnmentioned = applied === undefined && kept.partial === true;
+    const way = this.#wayOf(workload, kept);
+    const look = way === 'back' ? lookIn(kept, workload) : undefined;
+    const isBefore = look !== undefined && since > look[1];
+    const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref);
+    return { seq: kept.seq, applied, isOvertaken: isBefore || (isEdited && isOpen) };
+  }
+
+  /** Whether pods may have been starting when the source was written last. A record is written as a rollout begins. */
+  #isComing({ coming, at }: Kept, ref: SourceRef): boolean {
+    const editedAt = parseTime(this.#deps.sources.get(ref)?.editedAt ?? '');
+    if (at === undefined || editedAt === undefined) return coming === true;
+    return editedAt >= at - CLOCKS_APART_S && editedAt <= at + ROLLOUT_S;
+  }
+
+  /**
+   * What became of the template since something was written down about it: the same, a new one, or back to one that had
+   * been there before, also if only by way of another.
+   */
+  #wayOf(workload: Workload, kept: Kept | undefined): 'same' | 'new' | 'back' {
+    if (!kept || !replacesPods(workload)) return 'same';
+    if (kept.revision === undefined) {
+      return kept.template === undefined || kept.template === workload.templateDigest ? 'same' : 'new';
+    }
+    if (kept.revision === workload.revision) return 'same';
+    return lookIn(kept, workload) ? 'back' : 'new';
   }
 
   /**
@@ -125,11 +185,12 @@ export class Beliefs {
     return record && record.seq > seq ? record : undefined;
   }
 
-  /** A record as it was found: on the workload, or on the Job that was started for it. */
-  unplaced({ ref, resourceVersion }: Workload, record: LedgerRecord): Unplaced {
+  /** When a rollout was made of which only the record was found: on the workload, or on the Job that was started for it. */
+  renewalBy({ ref, resourceVersion }: Workload, record: LedgerRecord): Renewal {
     const run = this.#runs.of(workloadKey(ref));
-    if (run?.record !== record) return { record, job: undefined, before: Number(resourceVersion) };
-    return { record, job: run.job, before: run.version };
+    const after = record.seen ?? -1;
+    if (run?.record !== record) return { after, upTo: Number(resourceVersion) };
+    return { after, upTo: run.version, job: run.job };
   }
 
   /** The newest record of a workload that is ours. */
@@ -151,4 +212,34 @@ export class Beliefs {
     if (!checkpoint.believable || editedAt === undefined || editedAt < createdAt) return false;
     return (parseTime(editedAt) ?? 0) * 1000 >= checkpoint.aliveAt - LEDGER_LAG_MS;
   }
+}
+
+/** Whether an edit of its template replaces pods. */
+const replacesPods = ({ ref }: Workload): boolean => kindNamed(ref.kind)?.effect === 'patch';
+
+/** What a record and an entry of the checkpoint have in common. */
+interface Kept extends Pick<CheckpointEntry, 'seq' | 'looks' | 'revision' | 'partial' | 'coming'> {
+  readonly template?: string;
+  /** Second at which a rollout began. */
+  readonly at?: number;
+}
+
+/** The checkpoint was written knowing the record whose number it carries. */
+function newestOf(entry: Kept | undefined, record: Kept | undefined): Kept | undefined {
+  return record && record.seq > (entry?.seq ?? -1) ? record : entry;
+}
+
+/** Templates from before our time; what pods of the last one ran with is what was written down. */
+function recallLooks({ looks, workload }: WorkloadState, kept: Kept, applied: CheckpointEntry['applied'] = {}): void {
+  const now = shortLook(workload.fullTemplateDigest);
+  const had = new Map(Object.entries(applied)) as ReadonlyMap<SourceId, Applied>;
+  const last = kept.looks?.at(-1);
+  const former = (kept.looks ?? []).filter(([full]) => full !== now);
+  looks.unshift(
+    ...former.map((look) => ({ full: look[0], bare: '', since: look[1], had: look === last ? had : undefined })),
+  );
+}
+
+function lookIn({ looks = [] }: Kept, { fullTemplateDigest }: Workload): KeptLook | undefined {
+  return looks.find(([digest]) => digest === shortLook(fullTemplateDigest));
 }

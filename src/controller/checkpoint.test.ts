@@ -42,6 +42,7 @@ async function ledger() {
     mayStore: () => true,
     catchUpMaxMs: Number.POSITIVE_INFINITY,
     states: () => new Map([[WEB, state]]),
+    seen: () => ({}),
     mayWrite: () => true,
     report: { checkpoint: () => {}, ledgerWritten: () => {}, ledgerFailed: () => {} },
   });

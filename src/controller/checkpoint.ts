@@ -7,8 +7,8 @@ import { KubeError } from '../kube/kube-error.ts';
 import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CheckpointEntry } from './engine-deps.ts';
-import { LedgerShard, type ShardContent } from './ledger-shard.ts';
-import type { WorkloadState } from './workload-state.ts';
+import { type KeptWorkload, LedgerShard, type ShardContent } from './ledger-shard.ts';
+import { keptLooks, type WorkloadState } from './workload-state.ts';
 
 export interface CheckpointDeps {
   readonly client: KubeClient;
@@ -21,6 +21,8 @@ export interface CheckpointDeps {
   readonly catchUpMaxMs: number;
   readonly states: () => ReadonlyMap<WorkloadKey, WorkloadState>;
   readonly mayWrite: () => boolean;
+  /** How far we have heard of each kind of source. */
+  readonly seen: () => Seen;
   readonly report: {
     checkpoint(what: 'first-start' | 'too-old' | 'other-key' | 'found'): void;
     ledgerWritten(): void;
@@ -40,7 +42,7 @@ const OBJECT_BYTES = 700_000;
 export const MAX_SHARDS = 64;
 const READS_AT_ONCE = 8;
 
-type Kept = ShardContent['workloads'][string];
+type Seen = NonNullable<ShardContent['seen']>;
 
 /**
  * What was never rolled, and therefore stands on no workload: kept in ConfigMaps of our own namespace.
@@ -50,7 +52,7 @@ type Kept = ShardContent['workloads'][string];
 export class Checkpoint {
   readonly #deps: CheckpointDeps;
   #shards: LedgerShard[] = [];
-  #past = new Map<string, Kept>();
+  #past = new Map<string, KeptWorkload>();
   /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
   readonly #awaited = new Set<string>();
   #isForgotten = false;
@@ -101,7 +103,7 @@ export class Checkpoint {
   /** The first shard says how many there are; one that was written later, before somebody died, may know of more. */
   async #readFrom(head: ShardContent, namespace: string): Promise<void> {
     const { client, keyId } = this.#deps;
-    this.#remember(head);
+    this.#remember(head, head);
     for (let known = head.shards; this.#shards.length < known; ) {
       const from = this.#shards.length;
       const batch = Array.from(
@@ -111,7 +113,7 @@ export class Checkpoint {
       this.#shards.push(...batch);
       for (const content of await Promise.all(batch.map((shard) => this.#read(shard)))) {
         if (content?.key !== keyId) continue;
-        this.#remember(content);
+        this.#remember(content, head);
         this.#aliveAt = Math.max(this.#aliveAt, content.alive);
         known = Math.max(known, content.shards);
       }
@@ -121,7 +123,7 @@ export class Checkpoint {
   /** The past has been asked for all it knows, but for kinds that are still to come. */
   forgetPast(): void {
     this.#isForgotten = true;
-    const isAwaited = ([key, { applied }]: readonly [string, Kept]) =>
+    const isAwaited = ([key, { applied }]: readonly [string, KeptWorkload]) =>
       this.#isAwaited(kindOf(key), key) || Object.keys(applied).some((id) => this.#isAwaited(kindOf(id), key));
     this.#past = new Map([...this.#past].filter(isAwaited));
     if (this.#dirty.size > 0) this.#arm(FLUSH_MS);
@@ -164,6 +166,12 @@ export class Checkpoint {
     await this.#flushing;
   }
 
+  /** The last word: how far we have heard. */
+  async close(): Promise<void> {
+    if (this.#shards.length > 0) this.#dirty.add(0);
+    await this.flush();
+  }
+
   stop(): void {
     this.#cancel?.();
     this.#stopBeat?.();
@@ -193,6 +201,11 @@ export class Checkpoint {
     this.#dirty = new Set();
     // The first one last: it says how many there are, and then they have to be there.
     for (const [n, text] of [...texts].reverse()) {
+      // Nor may it say how far we have heard where another does not know of it.
+      if (n === 0 && this.#lastError) {
+        this.#dirty.add(n);
+        break;
+      }
       try {
         await this.#shards[n]?.write(text, this.#deps.mayWrite);
         this.#deps.report.ledgerWritten();
@@ -216,7 +229,8 @@ export class Checkpoint {
     const texts = new Map<number, string>();
     let fits = true;
     for (const [n, workloads] of moved) {
-      const content: ShardContent = { v: 1, key: keyId, alive: clock.now(), shards: count, workloads };
+      const seen = this.#deps.seen();
+      const content: ShardContent = { v: 1, key: keyId, alive: clock.now(), shards: count, seen, workloads };
       const text = JSON.stringify(content);
       texts.set(n, text);
       const limit = Object.keys(workloads).length > FEW_WORKLOADS ? SHARD_BYTES : OBJECT_BYTES;
@@ -229,12 +243,15 @@ export class Checkpoint {
   }
 
   /** What is worth keeping of the workloads that are meant. */
-  *#kept(isMeant: (key: string) => boolean): Generator<readonly [string, Kept]> {
+  *#kept(isMeant: (key: string) => boolean): Generator<readonly [string, KeptWorkload]> {
     const states = this.#deps.states();
     for (const [key, state] of states) {
       if (!isMeant(key)) continue;
       const applied = this.#storable(key, state);
-      if (Object.keys(applied).length > 0) yield [key, { uid: state.workload.uid, seq: state.seq, applied }];
+      const { uid, revision } = state.workload;
+      const looks = keptLooks(state.looks);
+      const coming = state.workload.isRolledOut ? {} : { coming: true as const };
+      if (Object.keys(applied).length > 0) yield [key, { uid, seq: state.seq, applied, looks, revision, ...coming }];
     }
     for (const [key, entry] of this.#past) if (!states.has(key as WorkloadKey) && isMeant(key)) yield [key, entry];
   }
@@ -263,8 +280,9 @@ export class Checkpoint {
     }
   }
 
-  #remember(content: ShardContent): void {
-    for (const [key, entry] of Object.entries(content.workloads)) this.#past.set(key, entry);
+  #remember(content: ShardContent, head: ShardContent): void {
+    const seen = content.seen && laterOf(content.seen, head.seen ?? {});
+    for (const [key, entry] of Object.entries(content.workloads)) this.#past.set(key, { seen, ...entry });
   }
 
   /** Only what the server refuses for good is done without. */
@@ -273,6 +291,11 @@ export class Checkpoint {
     this.#lastError = error;
     this.#deps.report.ledgerFailed(error);
   }
+}
+
+function laterOf(one: Seen, other: Seen): Seen {
+  const kinds = Object.keys(one) as SourceKind[];
+  return Object.fromEntries(kinds.map((kind) => [kind, Math.max(one[kind] ?? 0, other[kind] ?? 0)]));
 }
 
 /** Of a workload's key or a source's id. */

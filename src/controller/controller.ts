@@ -120,6 +120,6 @@ async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands
   pauses.stop();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
-  await Promise.race([Promise.all([workers, resuming, ledger]).then(() => checkpoint.flush()), deadline.promise]);
+  await Promise.race([Promise.all([workers, resuming, ledger]).then(() => checkpoint.close()), deadline.promise]);
   callOff();
 }

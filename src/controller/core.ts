@@ -31,7 +31,7 @@ export function createCore(
   const namespaces = new Set<string>();
   const inScope = scopeCheck(options, namespaces);
   const listed = new Listed();
-  const checkpoint: Checkpoint = createCheckpoint(deps, installation, () => engine.states);
+  const checkpoint: Checkpoint = createCheckpoint(deps, installation, listed, () => engine.states);
   const engine: Engine = new Engine({
     policy: options,
     lifecycle: options,
@@ -87,6 +87,7 @@ export function createCore(
 function createCheckpoint(
   { options, client, clock, report, leadership }: ControllerDeps,
   { keyId, mayStore }: Installation,
+  listed: Listed,
   states: () => Engine['states'],
 ): Checkpoint {
   return new Checkpoint({
@@ -96,6 +97,7 @@ function createCheckpoint(
     keyId,
     mayStore,
     states,
+    seen: () => listed.seen(),
     namespace: options.ownNamespace || undefined,
     catchUpMaxMs: options.catchUpMaxMs,
     mayWrite: () => leadership.mayWrite(),

@@ -1,5 +1,5 @@
-import type { SourceRef } from '../api/sources.ts';
-import type { Applied, Lifecycle, SourceId } from '../domain/ledger.ts';
+import type { SourceKind, SourceRef } from '../api/sources.ts';
+import type { Applied, KeptLook, Lifecycle, SourceId } from '../domain/ledger.ts';
 import type { Timing } from '../domain/plan.ts';
 import type { Policy, Verdict } from '../domain/verdict.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
@@ -15,6 +15,15 @@ export type Strategy = 'env-vars' | 'annotations';
 export interface CheckpointEntry {
   readonly seq: number;
   readonly applied: Readonly<Partial<Record<SourceId, Applied>>>;
+  /** Recent templates, newest last, and the revision, as they were when it was written. */
+  readonly looks?: readonly KeptLook[] | undefined;
+  readonly revision?: string | undefined;
+  /** Pods were still being replaced: what changed afterwards is in some of them. */
+  readonly coming?: true | undefined;
+  /** For each kind of source the version up to which everything had been told to whoever wrote it. */
+  readonly seen?: Readonly<Partial<Record<SourceKind, number>>> | undefined;
+  /** Not all sources are mentioned: what is missing had nothing waiting. */
+  readonly partial?: true | undefined;
 }
 
 export interface EngineDeps {

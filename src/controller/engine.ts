@@ -10,7 +10,15 @@ import { OtherWriters } from './other-writers.ts';
 import { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
 import { Verdicts } from './verdicts.ts';
-import { looksAlike, newState, remember, sourceId, type WorkloadState } from './workload-state.ts';
+import {
+  lookOf,
+  looksAlike,
+  newState,
+  type Renewal,
+  remember,
+  sourceId,
+  type WorkloadState,
+} from './workload-state.ts';
 
 /**
  * How a workload's newest object reached us. `list`: as it was found, whatever happened to it before; `watch`: at the
@@ -52,7 +60,8 @@ export class Engine {
     if (!this.#begun) return;
     const { graph, inScope, want, report } = this.#deps;
     if (!inScope(ref.namespace)) return;
-    if (turn.before === turn.after && !turn.flagsMoved) {
+    if (turn.unseenFrom !== undefined) this.#lostSight(ref, turn.unseenFrom);
+    if (turn.before === turn.after && !turn.flagsMoved && turn.unseenFrom === undefined) {
       if (turn.after === UNKNOWN && graph.isWanted(ref)) want(ref);
       return;
     }
@@ -65,6 +74,14 @@ export class Engine {
       this.#consider(state, ref, verdict, () => this.#beliefs.atTurn(state, ref, { turn, version }));
     }
     if (turn.before !== turn.after && !turn.isRead) report.sourceChanged(ref, turn, rolled);
+  }
+
+  /** Nobody knows what a source held for a while: nor what pods began with that were made then. */
+  #lostSight(ref: SourceRef, from: number): void {
+    for (const key of this.#deps.graph.dependents(ref)) {
+      const state = this.states.get(key);
+      if (state) this.#others.lostSight(state, ref, from);
+    }
   }
 
   /** `told`: with a listing, up to which version everything that happened to its kind had been told before. */
@@ -85,8 +102,13 @@ export class Engine {
     this.states.set(key, state);
     this.#enter(state);
     // A kind may be listed long after the start, of workloads or of sources: what the past says is still true.
-    if (this.#begun && origin === 'list' && this.#beliefs.knows(workload)) this.#meet(state, undefined);
-    else if (this.#begun) this.#meet(state, version, origin === 'list');
+    if (this.#begun && origin === 'list' && this.#beliefs.knows(workload)) {
+      this.#beliefs.recall(state);
+      this.#meet(state, undefined);
+    } else if (this.#begun) {
+      if (origin === 'list') this.#others.found(state, { after: told, upTo: version });
+      this.#meet(state, version, origin === 'list');
+    }
     this.runSeen(workload, state.born);
   }
 
@@ -98,7 +120,7 @@ export class Engine {
 
   /** We started a Job from a CronJob, at this moment. */
   ran(cronJob: WorkloadState, version: number): void {
-    this.#others.ran(cronJob, version);
+    this.#others.ran(cronJob, { after: version, upTo: version });
   }
 
   /** A Job may tell that it was started for changes of data, by us or by another leader; `born` as in its state. */
@@ -107,8 +129,8 @@ export class Engine {
     const cronJob = key && this.states.get(key);
     const record = cronJob && this.#beliefs.recordOf(cronJob.workload);
     if (!this.#begun || !record || record.seq < cronJob.seq) return;
-    if (born !== undefined) this.#others.ran(cronJob, born);
-    else this.#others.wroteSometime(cronJob, this.#beliefs.unplaced(cronJob.workload, record));
+    const when = born === undefined ? this.#beliefs.renewalBy(cronJob.workload, record) : { after: born, upTo: born };
+    this.#others.ran(cronJob, when);
     this.#meet(cronJob, born ?? Number(cronJob.workload.resourceVersion));
   }
 
@@ -126,7 +148,10 @@ export class Engine {
   begin(): void {
     this.#begun = true;
     this.#beliefs.begin();
-    for (const state of this.states.values()) this.#meet(state, state.born);
+    for (const state of this.states.values()) {
+      if (state.born === undefined) this.#beliefs.recall(state);
+      this.#meet(state, state.born);
+    }
   }
 
   /** A new leader took over: look at everything once more. */
@@ -183,27 +208,31 @@ export class Engine {
     // What a listing shows may have happened at any moment since we last looked; the first is the safe one.
     const moment = origin === 'list' ? Math.max(told, Number(before.resourceVersion)) + 1 : version;
     state.workload = workload;
+    if (before.isRolledOut && !workload.isRolledOut) state.coming = { from: moment - 1, to: Number.POSITIVE_INFINITY };
+    if (!before.isRolledOut && workload.isRolledOut) state.coming = { ...state.coming, to: version };
     for (const waiter of state.waiters.splice(0)) waiter();
     // The parser hands the same intent and references back while only status moved.
     if (before.intent === workload.intent && before.references === workload.references) return;
     if (!looksAlike(before, workload)) state.since = moment;
     this.#enter(state);
-    if (!this.#begun) return;
+    if (!this.#begun) {
+      remember(state.looks, lookOf(workload, moment - 1));
+      return;
+    }
     if (state.held) this.#release(workloadKey(workload.ref), state);
-    this.#noteWriter(state, before, origin);
+    if (before.fullTemplateDigest !== workload.fullTemplateDigest) this.#moved(state, before, origin, moment);
+    // There and back again, while nobody looked.
+    else if (origin === 'list' && before.revision !== workload.revision) this.#others.leftUnseen(state, moment - 1);
     this.#meet(state, moment);
   }
 
-  /** Whose hand it was: ours, that of another leader, or somebody else's. */
-  #noteWriter(state: WorkloadState, before: Workload, origin: Origin): void {
-    const { workload } = state;
-    const isNewLook = remember(state.looks, workload.fullTemplateDigest);
+  /** The template is another one now. Whose hand it was: ours, that of another leader, or somebody else's. */
+  #moved(state: WorkloadState, before: Workload, origin: Origin, moment: number): void {
     const news = this.#beliefs.news(state);
-    if (origin === 'list' && news) this.#others.wroteSometime(state, this.#beliefs.unplaced(workload, news));
-    else if (origin === 'write' || news) this.#others.wroteOurselves(state, isNewLook);
-    if (before.templateDigest !== workload.templateDigest)
-      this.#others.templateMoved(state, origin === 'list' ? undefined : Number(workload.resourceVersion));
-    else if (origin !== 'write' && !state.writing) this.#others.noticeRevert(state);
+    const version = Number(state.workload.resourceVersion);
+    const after = origin === 'list' ? Math.max(moment - 1, news?.seen ?? -1) : version;
+    const when: Renewal = { after, upTo: version, base: origin === 'list' ? before.revision : undefined };
+    this.#others.templateMoved(state, { before, when, isOurs: origin === 'write' || news !== undefined });
   }
 
   /** A workload takes its place; the owner of a template that it borrowed may have to be looked at again. */
@@ -252,8 +281,7 @@ export class Engine {
       this.#forget(state, id);
       return;
     }
-    const { sources, lifecycle } = this.#deps;
-    const current = sources.current(ref);
+    const current = this.#deps.sources.current(ref);
     if (current === ABSENT && !this.#deps.listed.has(ref)) return;
     if (!state.applied.has(id)) {
       const then = past();
@@ -264,9 +292,17 @@ export class Engine {
       }
       this.settle(state, id, then);
     }
-    if (this.#others.marked(state.workload, ref, state.applied.get(id))) this.settle(state, id, current);
+    this.#weigh(state, ref, current);
+  }
+
+  /** What the pods run with, after all that is known about them, against what there is. */
+  #weigh(state: WorkloadState, ref: SourceRef, current: Applied): void {
+    const id = sourceId(ref);
+    if (this.#others.settlesByMark(state.workload, ref, state.applied.get(id))) this.settle(state, id, current);
     else if (this.#others.brought(state, ref, current)) this.settle(state, id, current);
-    const difference = compare(state.applied.get(id) ?? UNKNOWN, current, lifecycleOf(ref.kind, lifecycle));
+    else if (this.#others.isOpen(state, ref, current)) state.applied.set(id, UNKNOWN);
+    const lifecycle = lifecycleOf(ref.kind, this.#deps.lifecycle);
+    const difference = compare(state.applied.get(id) ?? UNKNOWN, current, lifecycle);
     if (difference === 'unread') this.#deps.want(ref);
     else if (difference === 'settle') this.settle(state, id, current);
     else if (difference === 'same' || difference === 'keep') state.waiting.delete(id);

@@ -104,10 +104,17 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
       return;
     }
     const born = event.type === 'add' && (!event.initial || synced.has(scope));
-    turned(ref, sources.put(event.value, born), Number(event.resourceVersion));
+    turned(
+      ref,
+      sources.put(event.value, born, event.initial ? listed.toldOf(kind, scope) : undefined),
+      Number(event.resourceVersion),
+    );
   };
   const tell = (event: ReflectEvent<Source>, scope: Scope): void => {
     if (event.type === 'add' || event.type === 'change' || event.type === 'remove') note(event, scope);
+    const isFound = 'initial' in event && event.initial;
+    if (!isFound && 'resourceVersion' in event && event.resourceVersion)
+      listed.told(kind, scope, Number(event.resourceVersion));
     if (event.type !== 'synced') return;
     synced.add(scope);
     listed.add(kind, scope);

@@ -4,7 +4,7 @@ import { type Workload, workloadKey } from '../domain/workload.ts';
 import { createAct, FIELD_MANAGER } from './act.ts';
 import type { ControllerDeps } from './controller.ts';
 import type { Core } from './core.ts';
-import { cameAfter } from './history.ts';
+import { History } from './history.ts';
 import type { Installation } from './installation-key.ts';
 import { createJobs } from './jobs.ts';
 import { Pauses } from './pauses.ts';
@@ -74,6 +74,7 @@ export function createHands(
     const object = await client.get<KubeObject>(kind, ref);
     if (engine.states.get(workloadKey(ref)) === state) engine.workloadSeen(parse(kind, object), 'list');
   };
+  const history = new History({ client, sources, parse });
   const reconcileDeps: ReconcileDeps = {
     engine,
     act,
@@ -84,7 +85,8 @@ export function createHands(
     catchUp,
     report,
     lifecycle: options,
-    isDelivered: (state, change) => cameAfter({ ...core, client, parse }, state, change),
+    isDelivered: (state, { ref, difference }) =>
+      difference === 'changed' ? history.isNewer(state, ref) : Promise.resolve(false),
     fresh: ({ workload: { ref } }) => watches.refresh(kindNamed(ref.kind)?.plural),
   };
   return { core, pauses, replacements, reconcileDeps };

@@ -1,6 +1,7 @@
 import type { DataObject } from '../api/objects.ts';
 import { CONFIG_MAPS } from '../api/resources.ts';
-import type { Applied, SourceId } from '../domain/ledger.ts';
+import type { SourceKind } from '../api/sources.ts';
+import type { Applied, KeptLook, SourceId } from '../domain/ledger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 
@@ -11,10 +12,25 @@ export interface ShardContent {
   /** When it was written, in milliseconds: tells a later start how long nobody was there. */
   readonly alive: number;
   readonly shards: number;
-  readonly workloads: Record<
-    string,
-    { readonly uid: string; readonly seq: number; readonly applied: Readonly<Record<SourceId, Applied>> }
-  >;
+  /**
+   * For each kind of source, up to which version everything had been told. In the first shard, which is written after all
+   * others, it holds for them too.
+   */
+  readonly seen?: Readonly<Partial<Record<SourceKind, number>>>;
+  readonly workloads: Record<string, KeptWorkload>;
+}
+
+export interface KeptWorkload {
+  readonly uid: string;
+  readonly seq: number;
+  readonly applied: Readonly<Record<SourceId, Applied>>;
+  readonly looks?: readonly KeptLook[];
+  readonly revision?: string;
+  /** Pods were still being replaced. */
+  readonly coming?: true;
+  readonly partial?: true;
+  /** Where it is older than the shard: of a kind that nobody could list since. */
+  readonly seen?: ShardContent['seen'];
 }
 
 /** One ConfigMap of the checkpoint. Each write carries the version it follows: an old leader cannot undo a new one's. */

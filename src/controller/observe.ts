@@ -4,6 +4,7 @@ import type { DataObject, KubeObject, SecretProviderClassPodStatus } from '../ap
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import { piecesOf } from '../domain/fingerprint.ts';
 import { metadataKeys, parseWorkload } from '../domain/parse-workload.ts';
+import { isRolledOut, revisionOf } from '../domain/rollout.ts';
 import type { Fingerprint, Source } from '../domain/source.ts';
 import type { Workload } from '../domain/workload.ts';
 import type { Digest } from '../runtime/digest.ts';
@@ -60,7 +61,8 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
     const { generation } = object.metadata;
     if (previous && isStatusOnly(kind, object, previous)) {
       const { resourceVersion } = object.metadata;
-      return { workload: { ...previous.workload, resourceVersion }, generation };
+      const moved = { resourceVersion, revision: revisionOf(kind, object), isRolledOut: isRolledOut(kind, object) };
+      return { workload: { ...previous.workload, ...moved }, generation };
     }
     return { workload: parseWorkload(kind, object, { keys, compat, digest: digest.text }), generation };
   };

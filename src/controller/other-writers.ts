@@ -1,13 +1,31 @@
 import { LAST_RELOADED_FROM } from '../api/annotations.ts';
 import { kindNamed } from '../api/kinds.ts';
 import type { SourceRef } from '../api/sources.ts';
-import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger.ts';
+import { ABSENT, type Applied, type SourceId, UNKNOWN } from '../domain/ledger.ts';
 import { carriesMark, parseLastReloadedFrom } from '../domain/marks.ts';
+import { firstRevision } from '../domain/rollout.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { EngineDeps } from './engine-deps.ts';
-import { refOf, remember, sourceId, type Unplaced, type WorkloadState } from './workload-state.ts';
+import {
+  type Look,
+  lookOf,
+  NO_RENEWAL,
+  type Renewal,
+  refOf,
+  remember,
+  sourceId,
+  type WorkloadState,
+} from './workload-state.ts';
 
 type Deps = Pick<EngineDeps, 'sources' | 'strategy' | 'sharedVersions' | 'policy' | 'report' | 'checkpoint'>;
+
+/** How a template came to be another than before. */
+interface Move {
+  readonly before: Workload;
+  readonly when: Renewal;
+  /** By us, or by another leader of ours. */
+  readonly isOurs: boolean;
+}
 
 /** We are not alone: others edit templates too, bring changes before we do, or take our marks away. */
 export class OtherWriters {
@@ -17,98 +35,159 @@ export class OtherWriters {
     this.#deps = deps;
   }
 
-  /** Whether the template already says that the pods run with the current data. */
-  marked(workload: Workload, ref: SourceRef, applied?: Applied): boolean {
-    const { sources, strategy, policy } = this.#deps;
+  /**
+   * Stakater: the template's mark says whether the pods run with the current data. It cannot be trusted: another hand may
+   * have brought other data since, and left the mark as it was.
+   */
+  settlesByMark(workload: Workload, ref: SourceRef, applied?: Applied): boolean {
+    const { strategy, policy } = this.#deps;
+    if (!policy.compat) return false;
     // Upstream's annotation is written for each event, and to be created is one.
-    if (policy.compat && strategy === 'annotations' && applied === ABSENT) return false;
+    return !(strategy === 'annotations' && applied === ABSENT) && this.#isMarked(workload, ref);
+  }
+
+  #isMarked(workload: Workload, ref: SourceRef): boolean {
+    const { sources, strategy } = this.#deps;
     const mark = sources.get(ref)?.fingerprint?.mark;
     return mark !== undefined && !sources.isAmbiguous(ref) && carriesMark(workload, ref, mark, strategy) === 'equal';
   }
 
   /**
-   * Somebody else edited the template, so there will be new pods, and they start with what the sources held at that
-   * moment. Unless the template is one we saw before: then pods from before the change may still be running. An undefined
-   * version: that moment is not known.
+   * The template is another than before, so there will be new pods, and they start with what the sources held at that
+   * moment. Unless it is one that was there before: then pods from that time may still be running, and new ones beside
+   * them. Nor does a template without our mark prove anything: it may be older than all that we know.
    */
-  templateMoved(state: WorkloadState, version: number | undefined): void {
+  templateMoved(state: WorkloadState, { before, when, isOurs }: Move): void {
     const { workload } = state;
-    const isNew = remember(state.templates, workload.templateDigest);
-    state.renewedAt = isNew && this.#provesAge(workload) ? (version ?? -1) : -1;
-    state.unplaced = undefined;
-    state.undelivered.clear();
-    if (isNew) {
+    const isEdited = before.templateDigest !== workload.templateDigest;
+    const left = state.looks.at(-1);
+    if (left) left.had ??= new Map(state.applied);
+    const known = remember(state.looks, lookOf(workload, when.after));
+    const isKnown = known.length > 0;
+    const replacesPods = kindNamed(workload.ref.kind)?.effect === 'patch';
+    if (isEdited) state.undelivered.clear();
+    if (isEdited && !isKnown) {
       state.reapplied.clear();
       state.wrote.clear();
-      return;
     }
-    this.#distrust(state);
-    this.noticeRevert(state);
+    if (isKnown && replacesPods) this.returned(state, known, when.upTo);
+    const isReverted = !isOurs && !state.writing && this.noticeRevert(state);
+    if (isKnown || !replacesPods || (isReverted && !isEdited)) return;
+    state.renewal = this.#ordersMoments() ? when : NO_RENEWAL;
+    if (this.#ordersMoments()) this.#renewed(state);
+    if (!isOurs) this.#touch(state);
   }
 
-  /** Our own write makes new pods as well: what changed before it, and is only heard of later, is in them. */
-  wroteOurselves(state: WorkloadState, isNewLook: boolean): void {
-    state.unplaced = undefined;
-    if (isNewLook && this.#provesAge(state.workload)) state.renewedAt = Number(state.workload.resourceVersion);
+  /** A listing shows a workload that was not there before. */
+  found(state: WorkloadState, when: Renewal): void {
+    if (this.#ordersMoments()) state.renewal = { ...when, base: firstRevision(state.workload.revision) };
   }
 
-  /** Somebody of ours wrote, but when? */
-  wroteSometime(state: WorkloadState, unplaced: Unplaced): void {
-    state.unplaced = unplaced;
-    state.renewedAt = -1;
+  /** New pods began with what there was when they were made, which need not be what there is now. */
+  #renewed(state: WorkloadState): void {
+    const { after, upTo } = state.renewal;
+    for (const [id, applied] of state.applied) {
+      const ref = refOf(id, state.workload.ref.namespace);
+      if (applied === ABSENT || this.#deps.sources.since(ref) <= after) continue;
+      state.applied.set(id, this.#deps.sources.during(ref, after, upTo));
+    }
+  }
+
+  /** What a source held from a version on is not known: nor is what pods began with that were made since, or still are. */
+  lostSight(state: WorkloadState, ref: SourceRef, from: number): void {
+    const { renewal, applied, coming } = state;
+    const id = sourceId(ref);
+    const isMadeSince = !this.#deps.policy.compat && (renewal.upTo >= from || from < coming.to);
+    if (!isMadeSince || !applied.has(id) || applied.get(id) === ABSENT) return;
+    applied.set(id, UNKNOWN);
+    this.#touch(state);
   }
 
   /** A Job was started from a CronJob, for all that had changed until then. */
-  ran(state: WorkloadState, version: number): void {
-    state.unplaced = undefined;
-    if (this.#ordersMoments()) state.renewedAt = Math.max(state.renewedAt, version);
+  ran(state: WorkloadState, when: Renewal): void {
+    if (this.#ordersMoments() && when.after >= state.renewal.after) state.renewal = when;
   }
 
-  /** Whether new pods of another hand's making run with this data already. */
+  /** Whether new pods, whoever made them, run with this data already. */
   brought(state: WorkloadState, ref: SourceRef, current: Applied): boolean {
     const id = sourceId(ref);
     const applied = state.applied.get(id);
     if (current === ABSENT || current === UNKNOWN || applied === ABSENT || applied === current) return false;
-    if (applied === undefined || state.renewedAt < this.#deps.sources.since(ref)) return false;
+    if (applied === undefined || state.renewal.after < this.#deps.sources.since(ref)) return false;
     // Its own creation is nobody else's rollout: the change only arrived late.
-    if (state.renewedAt === state.born) return true;
+    if (state.renewal.after === state.born) return true;
     state.trusted.set(id, applied);
     this.#deps.report.settledByOther(state, ref);
     return true;
   }
 
-  /** Our mark is gone though the template is the same: another writer undid the rollout. Once more, then never again. */
-  noticeRevert(state: WorkloadState): void {
+  /**
+   * Whether pods may have begun with what a source held before, with what it holds now, or with anything in between: it
+   * moved about when the template did, or while pods were being started. A way back to what it held changes nothing then.
+   */
+  isOpen({ applied, renewal, coming }: WorkloadState, ref: SourceRef, current: Applied): boolean {
+    const { policy, sources } = this.#deps;
+    const before = applied.get(sourceId(ref));
+    if (policy.compat || before === ABSENT || current === ABSENT || current === UNKNOWN) return false;
+    const since = sources.since(ref);
+    const movedAt = sources.movedAt(ref);
+    const isBeside = since > renewal.after && since <= renewal.upTo && before !== current;
+    // Where nothing is known of the rollout itself, only what differs anyway can be open.
+    const isAfter = renewal.upTo < 0 ? before !== current : movedAt > renewal.upTo;
+    return isBeside || (isAfter && movedAt > coming.from && movedAt < coming.to);
+  }
+
+  /**
+   * Our mark is gone though the template is the same: another writer undid the rollout. Once more, then never again.
+   * True if there was such a mark.
+   */
+  noticeRevert(state: WorkloadState): boolean {
+    let isReverted = false;
     for (const [id, mark] of state.wrote) {
       const ref = refOf(id, state.workload.ref.namespace);
-      if (!this.#isTaken(state, ref, mark) || this.marked(state.workload, ref)) continue;
+      if (!this.#isTaken(state, ref, mark) || this.#isMarked(state.workload, ref)) continue;
       const current = this.#deps.sources.current(ref);
       const again = state.reapplied.get(id) !== current;
+      isReverted = true;
       state.wrote.delete(id);
       state.applied.set(id, UNKNOWN);
-      // Its record still says that all is well; the checkpoint knows better.
-      this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
       if (again) state.reapplied.set(id, current);
       else state.undelivered.set(id, true);
-      this.#distrust(state);
       this.#deps.report.reverted(state, ref, again);
     }
+    if (isReverted) this.returned(state, [], Number(state.workload.resourceVersion));
+    return isReverted;
   }
 
-  /** What was trusted to new pods is open again: they may be on their way out. */
-  #distrust(state: WorkloadState): void {
-    for (const [id, applied] of state.trusted) state.applied.set(id, applied);
+  /**
+   * Pods of these templates may be running again, and new ones as well: only what both have is known. What was trusted to
+   * pods that may be on their way out is open in any case.
+   */
+  returned(state: WorkloadState, looks: readonly Pick<Look, 'had'>[], upTo: number): void {
+    const { sources, policy } = this.#deps;
+    for (const [id, applied] of policy.compat ? [] : state.applied) {
+      const current = sources.current(refOf(id, state.workload.ref.namespace));
+      const isOther = looks.some(({ had }) => had?.get(id) !== current);
+      if (applied !== ABSENT && (isOther || state.trusted.has(id))) state.applied.set(id, UNKNOWN);
+    }
     state.trusted.clear();
-    state.renewedAt = -1;
-    state.unplaced = undefined;
+    state.renewal = { after: -1, upTo, isReturn: true };
+    // A record may still say that all is well; the checkpoint knows better.
+    this.#touch(state);
   }
 
-  /** Whether an edit of the template replaces pods, and versions can tell when. */
-  #provesAge(workload: Workload): boolean {
-    const replacesPods = kindNamed(workload.ref.kind)?.effect === 'patch';
-    return replacesPods && this.#ordersMoments();
+  /** The template went there and back again after a version, and nobody saw when: pods may be from any time since. */
+  leftUnseen(state: WorkloadState, after: number): void {
+    const hasMoved = (id: SourceId) => this.#deps.sources.since(refOf(id, state.workload.ref.namespace)) > after;
+    const had = new Map([...state.applied].filter(([id]) => !hasMoved(id)));
+    this.returned(state, [{ had }], Number(state.workload.resourceVersion));
   }
 
+  #touch({ workload: { ref } }: WorkloadState): void {
+    this.#deps.checkpoint.touch(workloadKey(ref));
+  }
+
+  /** Whether versions can tell what came first. Upstream does not ask. */
   #ordersMoments(): boolean {
     return this.#deps.sharedVersions() && !this.#deps.policy.compat;
   }

@@ -34,8 +34,7 @@ test('what changes while the server is asked about the past is not settled with 
     },
   );
   world.put(source('B', 10));
-  const record = { uid: 'w', seq: 1, key: 'k', template: 't', sources: {} };
-  world.state().unplaced = { record, job: undefined, before: 3 };
+  world.state().renewal = { after: -1, upTo: 30 };
   const pass = world.reconcile();
   await asking.promise;
   world.put(source('C', 11));

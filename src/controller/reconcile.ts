@@ -1,5 +1,5 @@
 import type { SourceRef } from '../api/sources.ts';
-import { compare, lifecycleOf } from '../domain/ledger.ts';
+import { compare, lifecycleOf, UNKNOWN } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -65,7 +65,7 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
   const { key, state, startedAt } = pass;
   const decidedOn = state.workload.resourceVersion;
   try {
-    if (state.unplaced && (await settleDelivered(deps, state, changes))) return false;
+    if (await settleDelivered(deps, state, changes)) return false;
     const outcome = await deps.act(state, changes);
     settle(deps, state, changes);
     if (deps.engine.states.get(key) === state) deps.engine.wrote(state);
@@ -111,7 +111,9 @@ async function settleDelivered(
 ): Promise<boolean> {
   let isOther = false;
   for (const change of changes) {
-    const { ref, id, current } = change;
+    const { ref, id, current, since } = change;
+    // Nothing to ask where the order is known.
+    if (state.renewal.isReturn || since <= state.renewal.after || since > state.renewal.upTo) continue;
     const isDelivered = await deps.isDelivered(state, change);
     const hasMoved = deps.sources.current(ref) !== current;
     isOther ||= isDelivered || hasMoved;
@@ -140,7 +142,8 @@ function collect(deps: ReconcileDeps, state: WorkloadState): Change[] {
       state.waiting.delete(id);
     } else if (verdict.reload) {
       const mark = deps.sources.get(ref)?.fingerprint?.mark;
-      changes.push({ id, ref, verdict, difference, current, mark: difference === 'deleted' ? undefined : mark });
+      const since = deps.sources.since(ref);
+      changes.push({ id, ref, verdict, difference, current, since, mark: difference === 'deleted' ? undefined : mark });
     } else if (verdict.because === 'invalid-annotation') {
       state.held = true;
       deps.report.problems(state);
@@ -153,10 +156,11 @@ function collect(deps: ReconcileDeps, state: WorkloadState): Change[] {
 }
 
 function settle(deps: ReconcileDeps, state: WorkloadState, changes: readonly Change[]): void {
-  for (const { id, current, ref } of changes) {
+  for (const { id, current, ref, since } of changes) {
     state.applied.set(id, current);
-    // A change that came while we wrote waits for the next pass.
-    if (deps.sources.current(ref) === current) state.waiting.delete(id);
+    // A change that came while we wrote waits for the next pass. One there and back again may be in some of the pods.
+    if (deps.sources.since(ref) === since) state.waiting.delete(id);
+    else if (deps.sources.current(ref) === current) state.applied.set(id, UNKNOWN);
   }
   state.firstChangeAt = state.lastChangeAt;
 }

@@ -28,6 +28,8 @@ export interface Turn {
   readonly flagsMoved: boolean;
   /** Nothing happened: what had been listed has now been read. */
   readonly isRead?: true;
+  /** A listing showed it: from this version on it may have held anything. */
+  readonly unseenFrom?: number | undefined;
 }
 
 const MAX_ERAS = 8;
@@ -67,6 +69,16 @@ export class SourceBook {
     return page.eras?.findLast((era) => era.version <= version)?.applied ?? UNKNOWN;
   }
 
+  /** The data that it had throughout a span of the server's time; unknown if it may have moved within. */
+  during(ref: SourceRef, after: number, upTo: number): Applied {
+    const page = this.#page(ref);
+    if (!page || after >= page.since) return this.current(ref);
+    const { eras = [] } = page;
+    const at = eras.findLastIndex((era) => era.version <= after);
+    const end = eras[at + 1]?.version ?? page.since;
+    return at >= 0 && upTo < end ? (eras[at]?.applied ?? UNKNOWN) : UNKNOWN;
+  }
+
   /** The data at the time of the first listing, for those who were there already. */
   atListing(ref: SourceRef): Applied {
     return this.#page(ref)?.eras?.[0]?.applied ?? this.current(ref);
@@ -75,6 +87,12 @@ export class SourceBook {
   /** Since when, as far as we know, the data has been what it is. */
   since(ref: SourceRef): number {
     return this.#page(ref)?.since ?? 0;
+  }
+
+  /** When its data was seen to change; 0: it is as it was found. */
+  movedAt(ref: SourceRef): number {
+    const page = this.#page(ref);
+    return page?.eras === undefined ? 0 : page.since;
   }
 
   /** What it may have held before: absence, if we saw nothing else. Undefined: it was never seen to change. */
@@ -108,22 +126,27 @@ export class SourceBook {
     return counts;
   }
 
-  /** `born`: it did not exist before, as far as we were looking. */
-  put(source: Source, born: boolean): Turn {
+  /**
+   * `born`: it did not exist before, as far as we were looking. `told`: a listing shows it, and what it held since that
+   * version is not known.
+   */
+  put(source: Source, born: boolean, told?: number): Turn {
     const before = this.current(source.ref);
     const page = this.#page(source.ref) ?? this.#newPage(source.ref);
     if (this.#isOutrun(page, Number(source.resourceVersion))) return unturned(before);
     const flagsMoved = page.flags.ignored !== source.ignored || page.flags.matchable !== source.matchable;
     const after = source.fingerprint?.exact ?? UNKNOWN;
-    if (before !== after || after === UNKNOWN) {
+    const unseenFrom = told && page.source && Math.max(told, Number(page.source.resourceVersion)) + 1;
+    if (before !== after || after === UNKNOWN || unseenFrom !== undefined) {
       if (page.source || born) close(page, before);
+      if (unseenFrom !== undefined) close({ ...page, since: unseenFrom }, UNKNOWN);
       page.since = Number(source.resourceVersion);
       page.ambiguous = after !== UNKNOWN && page.source?.fingerprint?.mark === source.fingerprint?.mark;
     }
     page.source = source;
     page.flags =
       source.ignored || source.matchable ? { ignored: source.ignored, matchable: source.matchable } : NO_FLAGS;
-    return { before, after, flagsMoved };
+    return { before, after, flagsMoved, unseenFrom };
   }
 
   /**

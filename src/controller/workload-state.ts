@@ -1,15 +1,34 @@
 import type { SourceRef } from '../api/sources.ts';
-import type { Applied, LedgerRecord, SourceId } from '../domain/ledger.ts';
+import type { Applied, KeptLook, SourceId } from '../domain/ledger.ts';
 import type { Workload } from '../domain/workload.ts';
 import { SparseMap } from '../runtime/sparse-map.ts';
 
-/** A record of which nobody told us when, in the server's time, it was written. */
-export interface Unplaced {
-  readonly record: LedgerRecord;
-  /** The Job that carries it; undefined: the workload itself. */
-  readonly job: string | undefined;
-  /** Resource version of the object that it was found on: it was not written later. */
-  readonly before: number;
+/**
+ * When, in the server's time, the template came into being that the pods are made of: after one version, and not after
+ * another. All pods are newer than `after`. Between the two only the server's history can tell.
+ */
+export interface Renewal {
+  readonly after: number;
+  readonly upTo: number;
+  /** The Job that was started then, where pods come from Jobs. */
+  readonly job?: string | undefined;
+  /** The workload's revision at that end of the time, where somebody may have edited the template more than once. */
+  readonly base?: string | undefined;
+  /** It is a template that was there before: older pods may be among them, and no order proves otherwise. */
+  readonly isReturn?: true;
+}
+
+/** Nothing is known about the age of pods. */
+export const NO_RENEWAL: Renewal = { after: -1, upTo: -1 };
+
+/** A template that a workload was seen to have. */
+export interface Look {
+  readonly full: string;
+  readonly bare: string;
+  /** Resource version at which it first was so, at the earliest; 0: it was found so. */
+  readonly since: number;
+  /** What its pods ran with when it was left for another. */
+  had?: ReadonlyMap<SourceId, Applied> | undefined;
 }
 
 /** Everything remembered about one workload. The ledger's entry is `applied`; the rest is how we got there. */
@@ -21,16 +40,16 @@ export interface WorkloadState {
   readonly foundAfter: number;
   /** Resource version of the event with which its template or annotations last moved; 0 while it stands as listed. */
   since: number;
-  /** Resource version of its creation, or of a template by another hand that never was before: all pods are newer. */
-  renewedAt: number;
+  /** How old its pods are at most. */
+  renewal: Renewal;
+  /** When pods were last started, in the server's time; without an end while they are. */
+  coming: { readonly from: number; readonly to: number };
   /** What was settled by such a renewal, with what was applied before. */
   readonly trusted: SparseMap<SourceId, Applied>;
   /** What its pods run with, for each source that would roll it. */
   readonly applied: Map<SourceId, Applied>;
   /** Number of its newest record. */
   seq: number;
-  /** That record, if it was found and not seen to be written. */
-  unplaced: Unplaced | undefined;
   /** Changes that wait, in the order in which they came, each with the data that is to be applied. */
   readonly waiting: SparseMap<SourceId, Applied>;
   firstChangeAt: number;
@@ -45,10 +64,10 @@ export interface WorkloadState {
   readonly reapplied: SparseMap<SourceId, Applied>;
   /** Changes that another writer keeps undoing: visible, and tried again when the template moves. */
   readonly undelivered: SparseMap<SourceId, true>;
-  /** Recent templates without marks, newest last: going back to one of them proves nothing about the age of pods. */
-  readonly templates: string[];
-  /** The same, marks included. */
-  readonly looks: string[];
+  /** Recent templates, newest last: going back to one of them proves nothing about the age of pods. */
+  readonly looks: Look[];
+  /** There were others that we did not see: the next write has to make one that certainly never was. */
+  hasUnseenLooks: boolean;
   /** Our write is on its way: what is seen meanwhile says nothing about it. */
   writing: boolean;
   /** Who waits for the next version of the object. */
@@ -59,7 +78,7 @@ export interface WorkloadState {
   readonly told: SparseMap<string, true>;
 }
 
-const MAX_TEMPLATES = 12;
+const MAX_LOOKS = 8;
 
 export function newState(workload: Workload, born: number | undefined, foundAfter = 0): WorkloadState {
   return {
@@ -67,11 +86,11 @@ export function newState(workload: Workload, born: number | undefined, foundAfte
     born,
     foundAfter,
     since: born ?? 0,
-    renewedAt: born ?? -1,
+    renewal: born === undefined ? NO_RENEWAL : { after: born, upTo: born },
+    coming: { from: born ?? 0, to: workload.isRolledOut ? 0 : Number.POSITIVE_INFINITY },
     trusted: new SparseMap(),
     applied: new Map(),
     seq: 0,
-    unplaced: undefined,
     waiting: new SparseMap(),
     firstChangeAt: 0,
     lastChangeAt: 0,
@@ -80,8 +99,8 @@ export function newState(workload: Workload, born: number | undefined, foundAfte
     wroteAt: 0,
     reapplied: new SparseMap(),
     undelivered: new SparseMap(),
-    templates: [workload.templateDigest],
-    looks: [workload.fullTemplateDigest],
+    looks: [lookOf(workload, born ?? foundAfter)],
+    hasUnseenLooks: false,
     writing: false,
     waiters: [],
     held: false,
@@ -97,14 +116,37 @@ export function looksAlike(one: Workload, other: Workload): boolean {
   return keys.every((key) => one.annotations[key] === other.annotations[key]);
 }
 
-/** Puts a digest at the end of a list of recent ones; true if it was not among them. */
-export function remember(recent: string[], digest: string): boolean {
-  const at = recent.indexOf(digest);
-  if (at >= 0) recent.splice(at, 1);
-  recent.push(digest);
-  if (recent.length > MAX_TEMPLATES) recent.shift();
-  return at < 0;
+const LOOK_DIGITS = 10;
+
+/** Few letters are enough to tell a workload's templates from one another. */
+export const shortLook = (digest: string): string => digest.slice(0, LOOK_DIGITS);
+
+export const lookOf = ({ fullTemplateDigest, templateDigest }: Workload, since: number): Look => ({
+  full: shortLook(fullTemplateDigest),
+  bare: shortLook(templateDigest),
+  since,
+});
+
+/**
+ * Remembers the template of a workload as the newest, and gives back those that it was before: the same with the same marks
+ * or, where somebody else edited it, the same with whatever marks.
+ */
+export function remember(looks: Look[], look: Look): readonly Look[] {
+  const last = looks.at(-1);
+  const isSame = ({ full, bare }: Look): boolean => full === look.full || (bare === look.bare && last?.bare !== bare);
+  const known = looks.filter(isSame);
+  const at = looks.findIndex(({ full }) => full === look.full);
+  const [former] = at < 0 ? [] : looks.splice(at, 1);
+  looks.push({ ...look, since: former?.since ?? look.since });
+  if (looks.length > MAX_LOOKS) looks.shift();
+  return known;
 }
+
+const KEPT_LOOKS = 4;
+
+/** What the ledger remembers of recent templates. */
+export const keptLooks = (looks: readonly Look[]): readonly KeptLook[] =>
+  looks.slice(-KEPT_LOOKS).map(({ full, since }) => [full, since]);
 
 export const sourceId = (ref: { readonly kind: SourceRef['kind']; readonly name: string }): SourceId =>
   `${ref.kind}/${ref.name}`;

@@ -27,14 +27,25 @@ test('a class that comes into view was not created', () => {
 });
 
 test.each([
-  ['mark', { markIsCurrent: true, record: { seq: 9, applied: 'A' } }, 'B'],
+  ['mark', { markIsCurrent: true, compat: true, record: { seq: 9, applied: 'A' } }, 'B'],
+  ['mark', { markIsCurrent: true }, 'B'],
+  ['record', { markIsCurrent: true, record: { seq: 9, applied: 'A' } }, 'A'],
+  ['record', { record: { seq: 9, applied: 'A', isOvertaken: true }, checkpoint: { seq: 8, applied: 'C' } }, UNKNOWN],
+  ['checkpoint', { record: { seq: 9, applied: 'A', isOvertaken: true }, checkpoint: { seq: 9, applied: 'C' } }, 'C'],
   ['record', { record: { seq: 2, applied: 'R' }, checkpoint: { seq: 1, applied: 'C' } }, 'R'],
   ['checkpoint', { record: { seq: 2, applied: 'R' }, checkpoint: { seq: 2, applied: 'C' } }, 'C'],
   ['checkpoint', { record: { seq: 3, applied: undefined }, checkpoint: { seq: 2, applied: 'C' } }, 'C'],
   ['record', { record: { seq: 1, applied: 'R' }, checkpoint: { seq: 2, applied: undefined } }, 'R'],
   ['baseline', {}, 'L'],
 ] as const)('the most trustworthy witness is the %s: %j', (from, given, applied) => {
-  const none = { markIsCurrent: false, current: 'B', record: undefined, checkpoint: undefined, baseline: 'L' };
+  const none = {
+    markIsCurrent: false,
+    compat: false,
+    current: 'B',
+    record: undefined,
+    checkpoint: undefined,
+    baseline: 'L',
+  };
   expect(believe({ ...none, ...given })).toEqual({ applied, from });
 });
 

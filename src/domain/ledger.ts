@@ -27,7 +27,16 @@ export interface LedgerRecord {
   readonly seen?: number;
   /** Second of the decision, by the writer's clock. */
   readonly at?: number;
+  /** The workload's revision that the write brings about: while it has that one, nobody has touched its template. */
+  readonly revision?: string;
+  /** Recent templates, the one that the write makes last. */
+  readonly looks?: readonly KeptLook[];
+  /** Not all sources are mentioned: there are more than an annotation can hold. */
+  readonly partial?: true;
 }
+
+/** A template in few letters, and the resource version since which there may be pods of it. */
+export type KeptLook = readonly [digest: string, since: number];
 
 export function encodeRecord(record: LedgerRecord): string {
   return JSON.stringify({ v: 1, ...record });
@@ -60,7 +69,16 @@ function isRecord(value: unknown): value is LedgerRecord {
     typeof template === 'string' &&
     typeof sources === 'object' &&
     sources !== null &&
-    Object.values(sources).every((entry) => typeof entry === 'string')
+    Object.values(sources).every((entry) => typeof entry === 'string') &&
+    isLooks((value as LedgerRecord).looks)
+  );
+}
+
+function isLooks(looks: unknown): boolean {
+  if (looks === undefined) return true;
+  return (
+    Array.isArray(looks) &&
+    looks.every((look) => Array.isArray(look) && typeof look[0] === 'string' && typeof look[1] === 'number')
   );
 }
 
@@ -95,13 +113,24 @@ export function compare(applied: Applied, current: Applied, lifecycle: Lifecycle
   return 'changed';
 }
 
-/** What is known about one source of one workload when we meet it, most trustworthy first. */
+/** What the ledger says about one source of one workload. */
+export interface Word {
+  readonly seq: number;
+  /** Undefined: nothing about this source. */
+  readonly applied: Applied | undefined;
+  /** Template and source were both written since: the pods may have begun with anything in between. */
+  readonly isOvertaken?: boolean | undefined;
+}
+
+/** What is known about one source of one workload when we meet it. */
 export interface Evidence {
   /** The mark on the template equals the source's current data, and no other source shares the mark. */
   readonly markIsCurrent: boolean;
+  /** Upstream looks at nothing but the mark. Otherwise it speaks only where the ledger is silent. */
+  readonly compat: boolean;
   readonly current: Applied;
-  readonly record: { readonly seq: number; readonly applied: Applied | undefined } | undefined;
-  readonly checkpoint: { readonly seq: number; readonly applied: Applied | undefined } | undefined;
+  readonly record: Word | undefined;
+  readonly checkpoint: Word | undefined;
   readonly baseline: Applied;
 }
 
@@ -110,13 +139,18 @@ export interface Belief {
   readonly from: 'mark' | 'record' | 'checkpoint' | 'baseline';
 }
 
-export function believe(evidence: Evidence): Belief {
-  const { record, checkpoint } = evidence;
-  if (evidence.markIsCurrent) return { applied: evidence.current, from: 'mark' };
+export function believe({ markIsCurrent, compat, current, record, checkpoint, baseline }: Evidence): Belief {
+  const mark: Belief = { applied: current, from: 'mark' };
+  if (markIsCurrent && compat) return mark;
   // The checkpoint was written knowing the record whose number it carries, so at equal numbers it knows more.
   const recordIsNewer = record !== undefined && record.seq > (checkpoint?.seq ?? -1);
-  if (recordIsNewer && record.applied !== undefined) return { applied: record.applied, from: 'record' };
-  if (checkpoint?.applied !== undefined) return { applied: checkpoint.applied, from: 'checkpoint' };
-  if (record?.applied !== undefined) return { applied: record.applied, from: 'record' };
-  return { applied: evidence.baseline, from: 'baseline' };
+  const words = [
+    { word: record, from: 'record' as const },
+    { word: checkpoint, from: 'checkpoint' as const },
+  ];
+  if (!recordIsNewer) words.reverse();
+  const [newest] = words.filter(({ word }) => word !== undefined);
+  if (newest?.word?.isOvertaken) return { applied: UNKNOWN, from: newest.from };
+  for (const { word, from } of words) if (word?.applied !== undefined) return { applied: word.applied, from };
+  return markIsCurrent ? mark : { applied: baseline, from: 'baseline' };
 }

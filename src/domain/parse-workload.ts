@@ -14,6 +14,7 @@ import type { KubeObject } from '../api/objects.ts';
 import { parseIntent } from './intent.ts';
 import { isMarkName } from './marks.ts';
 import { referencesOf } from './references.ts';
+import { isRolledOut, revisionOf } from './rollout.ts';
 import { digestTemplate } from './template-digest.ts';
 import type { ContainerView, Workload } from './workload.ts';
 
@@ -46,6 +47,8 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     references: referencesOf(template, options.compat),
     containers: listIn(objectIn(template['spec'])['containers']).map(containerView),
     ...digestTemplate(template, options.digest),
+    revision: revisionOf(kind, object),
+    isRolledOut: isRolledOut(kind, object),
     paused: spec['paused'] === true,
     suspended: spec['suspend'] === true,
     finished: kind.kind === 'Job' && isFinished(object),

@@ -38,8 +38,10 @@ export interface EditOptions {
   readonly observedAt: number;
   /** Whether a source that the workload uses or names maps to this variable. */
   readonly usedOrNamed: (variable: string) => boolean;
-  /** Written where the data changed but the marks do not show it: must be new for each change. */
+  /** Written where the marks alone would not make a template that never was before: new for each write. */
   readonly nudge: string;
+  /** Whether the workload has had the template that an edit makes. */
+  readonly isKnown?: ((edit: TemplateEdit) => boolean) | undefined;
 }
 
 /** The edit that brings changes to a workload, in order; undefined if the template would stay as it is. */
@@ -56,11 +58,9 @@ export function editTemplate(
     return differs ? { env, annotations, jsonPatch: env.some((edit) => edit.value === undefined) } : undefined;
   }
   if (!differs && (changes.length === 0 || workload.templateAnnotations[NUDGE] === options.nudge)) return undefined;
-  return {
-    env: [...env, ...orphans(workload, env, options)],
-    annotations: differs ? annotations : { [NUDGE]: options.nudge },
-    jsonPatch: false,
-  };
+  const made = { env: [...env, ...orphans(workload, env, options)], annotations, jsonPatch: false };
+  if (differs && !options.isKnown?.(made)) return made;
+  return { ...made, annotations: { ...annotations, [NUDGE]: options.nudge } };
 }
 
 /** Of several changes of the same variable, as when two sources share its name, the last one counts. */

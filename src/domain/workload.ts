@@ -57,6 +57,10 @@ export interface Workload {
   readonly templateDigest: string;
   /** Digest of the whole pod template, marks included. */
   readonly fullTemplateDigest: string;
+  /** Moves whenever the template does, also there and back again; with some kinds also when it is scaled. */
+  readonly revision: string;
+  /** False while pods are being replaced: what changes meanwhile is in some of them, and nobody can tell in which. */
+  readonly isRolledOut: boolean;
   readonly paused: boolean;
   readonly suspended: boolean;
   /** A Job that has completed or failed. */

@@ -25,6 +25,8 @@ export type ReflectEvent<T> =
       /** Undefined where a listing missed the object: it was deleted some time before. */
       readonly resourceVersion: string | undefined;
     }
+  /** Everything up to here has been told, also if that was nothing. */
+  | { readonly type: 'bookmark'; readonly resourceVersion: string }
   /** After every listing. */
   | { readonly type: 'synced'; readonly resourceVersion: string }
   /** The kind may be listed but not watched: `refresh` keeps it up to date. */

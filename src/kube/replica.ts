@@ -43,8 +43,10 @@ export class Replica<T> {
   apply(event: RawEvent, emit: Emit<T>): string {
     const { object } = event;
     const version = object.metadata.resourceVersion;
-    if (event.type === 'BOOKMARK') this.#settle(version);
-    else if (!this.#isLate(keyOf(object), version)) {
+    if (event.type === 'BOOKMARK') {
+      this.#settle(version);
+      emit({ type: 'bookmark', resourceVersion: version });
+    } else if (!this.#isLate(keyOf(object), version)) {
       if (event.type === 'DELETED') this.#remove(keyOf(object), version, emit);
       else this.#store(object, { full: true, initial: false }, emit);
     }

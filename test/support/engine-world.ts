@@ -10,8 +10,10 @@ import { parseWorkload } from '../../src/domain/parse-workload.ts';
 import type { Source } from '../../src/domain/source.ts';
 import type { Policy } from '../../src/domain/verdict.ts';
 import type { Workload, WorkloadKey } from '../../src/domain/workload.ts';
+import { createDigest } from '../../src/runtime/digest.ts';
 import { virtualClock } from './virtual-clock.ts';
 
+const { text: digest } = createDigest(new Uint8Array(32));
 export const DEPLOYMENT = kindNamed('Deployment') as WorkloadKind;
 export const WEB: WorkloadKey = 'Deployment/shop/web';
 export const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
@@ -32,17 +34,26 @@ export interface Look {
   readonly image?: string;
   readonly mark?: string;
   readonly replicas?: number;
+  readonly generation?: number;
   readonly templateAnnotations?: Record<string, string>;
 }
 
 export const web = (version: number, look: Look = {}): Workload => parsed(webObject(version, look));
 
 export const parsed = (object: KubeObject): Workload =>
-  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest: (text) => text });
+  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest });
 
 /** The same as the server sends it. */
 export function webObject(version: number, look: Look = {}) {
-  const { uid = 'w', annotations = {}, image = 'v1', mark, replicas = 1, templateAnnotations = {} } = look;
+  const {
+    uid = 'w',
+    annotations = {},
+    image = 'v1',
+    mark,
+    replicas = 1,
+    generation = 1,
+    templateAnnotations = {},
+  } = look;
   const env = mark ? [{ name: 'STAKATER_APP_CONFIGMAP', value: markOf(mark) }] : [];
   return {
     metadata: {
@@ -50,6 +61,7 @@ export function webObject(version: number, look: Look = {}) {
       namespace: 'shop',
       uid,
       resourceVersion: String(version),
+      generation,
       creationTimestamp: '2026-01-01T10:00:05Z',
       annotations: { 'reloader.stakater.com/auto': 'true', ...annotations },
     },

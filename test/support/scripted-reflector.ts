@@ -54,6 +54,8 @@ function describeEvent(event: ReflectEvent<string>): string {
       return `${event.type} ${event.key} ${event.previous ?? ''}→${event.value}${event.initial ? ' listed' : ''}`;
     case 'remove':
       return `remove ${event.key} ${event.previous}`;
+    case 'bookmark':
+      return `bookmark ${event.resourceVersion}`;
     case 'synced':
       return `synced ${event.resourceVersion}`;
     case 'unwatchable':

@@ -1,0 +1,92 @@
+import { env } from 'node:process';
+import { expect, test } from 'vitest';
+import { rounds } from '../support/soak.ts';
+import { type Action, historyFrom, randomFrom, type Size, type Weights } from './history.ts';
+import { SOURCES, WORKLOAD_COUNT, World } from './world.ts';
+
+const { ATTUNE_MODEL_SEED, ATTUNE_MODEL_RUNS } = env;
+const FIRST = Number(ATTUNE_MODEL_SEED ?? 1);
+const RUNS = Number(ATTUNE_MODEL_RUNS ?? rounds(400, 20_000));
+const STEPS = 20;
+
+interface Given {
+  readonly seed: number;
+  readonly flags: readonly string[];
+  /** How many of a hundred writes go wrong. */
+  readonly spoiled: number;
+}
+
+/** Plays a history to its end. The same seed gives the same delays and the same faults. */
+async function play({ seed, flags, spoiled }: Given, history: readonly Action[]) {
+  const random = randomFrom(seed);
+  const fate = () => (random(100) >= spoiled ? 'answered' : random(2) === 0 ? 'unsent' : 'unanswered');
+  const world = new World({ random, flags, faults: { delayMs: () => [0, 0, 1, 5, 50][random(5)] ?? 0, fate } });
+  const dice = Math.random;
+  Math.random = () => random(1_000_000) / 1_000_000;
+  try {
+    await world.play(history);
+    return await world.atRest();
+  } finally {
+    Math.random = dice;
+    await world.end();
+  }
+}
+
+type Outcome = Awaited<ReturnType<typeof play>>;
+
+/** Leaves out what is not needed to go wrong. */
+async function shrink(given: Given, history: readonly Action[], isWrong: (outcome: Outcome) => boolean) {
+  let least = history;
+  for (let at = least.length - 1; at >= 0; at -= 1) {
+    const shorter = least.filter((_, n) => n !== at);
+    if (isWrong(await play(given, shorter))) least = shorter;
+  }
+  return { history: least, outcome: await play(given, least) };
+}
+
+const SIZE = { steps: STEPS, sources: SOURCES.length, workloads: WORKLOAD_COUNT };
+
+/** Plays many histories, and tells of the first few that end wrong how they can be had in fewer steps. */
+async function judge(given: Omit<Given, 'seed'>, size: Partial<Size>, isWrong: (outcome: Outcome) => boolean) {
+  const wrong: string[] = [];
+  for (let seed = FIRST; seed < FIRST + RUNS && wrong.length < 3; seed += 1) {
+    const history = historyFrom(randomFrom(seed), { ...SIZE, ...size });
+    if (!isWrong(await play({ ...given, seed }, history))) continue;
+    const least = await shrink({ ...given, seed }, history, isWrong);
+    const steps = least.history.map((action) => JSON.stringify(action));
+    wrong.push([`seed ${seed}`, ...steps, ...least.outcome.lost, ...least.outcome.story].join('\n'));
+  }
+  return wrong.join('\n\n');
+}
+
+const LONG = { timeout: rounds(180_000, 3_600_000) };
+
+test.each([
+  ['env-vars', 0],
+  ['annotations', 0],
+  ['env-vars', 10],
+  ['annotations', 10],
+] as const)('with %s nothing is lost, when %i of 100 writes go wrong', LONG, async (strategy, spoiled) => {
+  const flags = [`--reload-strategy=${strategy}`];
+  expect(await judge({ flags, spoiled }, {}, ({ lost }) => lost.length > 0)).toBe('');
+});
+
+// What goes one way only. Where things go back and forth one rollout too many is the price of none too few.
+const ONE_WAY: Weights = { data: 10, label: 1, image: 3, recreate: 1, down: 2, blind: 2, wait: 10 };
+
+test.each(['env-vars', 'annotations'])(
+  'with %s nothing is done twice where the order can be known',
+  LONG,
+  async (strategy) => {
+    const flags = [`--reload-strategy=${strategy}`];
+    let [writes, surplus] = [0, 0];
+    for (let seed = FIRST; seed < FIRST + RUNS; seed += 1) {
+      const history = historyFrom(randomFrom(seed), { ...SIZE, unique: true, weights: ONE_WAY });
+      const outcome = await play({ seed, flags, spoiled: 0 }, history);
+      writes += outcome.writes;
+      surplus += outcome.surplus;
+    }
+    // Several edits of one template in one downtime leave the server's history with two answers.
+    expect({ writes, surplus, isLittle: surplus * 500 < writes }).toMatchObject({ isLittle: true });
+  },
+);

@@ -1,0 +1,100 @@
+import type { Cluster, Json, Write } from './cluster.ts';
+import type { Random } from './history.ts';
+
+/** What the pods of one workload may have started with, for each source. */
+type Maybe = Map<string, Set<string>>;
+
+interface Rollout {
+  template: string;
+  maybe: Maybe;
+  /** Pods of earlier templates that the present rollout has not replaced yet. */
+  readonly leftOver: Map<string, Maybe>;
+  /** Pods are still being started. */
+  isComing: boolean;
+}
+
+/**
+ * The plain statement that the engine is compared with: a pod has what its sources held when it was started, and a rollout
+ * starts pods from the moment the template changes until it is complete. Nothing here knows of marks or records.
+ */
+export class Pods {
+  readonly #cluster: Cluster;
+  readonly #random: Random;
+  readonly #rollouts = new Map<string, Rollout>();
+
+  constructor(cluster: Cluster, random: Random) {
+    this.#cluster = cluster;
+    this.#random = random;
+    cluster.onWrite((write) => this.#wrote(write));
+  }
+
+  /** Sources that some pod of a workload may have other data of than there is now. */
+  outdated(namespace: string, name: string): readonly string[] {
+    const { maybe } = this.#rollouts.get(`${namespace}/${name}`) ?? { maybe: new Map<string, Set<string>>() };
+    return [...maybe].flatMap(([source, values]) => {
+      const now = this.#valueOf(namespace, source);
+      return values.size === 1 && values.has(now) ? [] : [`${source}: ${[...values].join('|')}, not ${now}`];
+    });
+  }
+
+  #wrote({ plural, before, after }: Write): void {
+    if (plural === 'configmaps' && after) this.#dataChanged(after);
+    if (plural !== 'deployments') return;
+    const { namespace, name } = (after ?? before).metadata;
+    const key = `${namespace}/${name}`;
+    if (!after || before?.metadata.uid !== after.metadata.uid) this.#rollouts.delete(key);
+    if (!after || after.metadata.generation === before?.metadata.generation) return;
+    if (after.spec.paused !== true) this.#roll(key, namespace, after.spec.template);
+    this.#complete(key, after);
+  }
+
+  #roll(key: string, namespace: string, template: Json): void {
+    const text = JSON.stringify(template);
+    const known = this.#rollouts.get(key);
+    if (known?.template === text) return;
+    const now: Maybe = new Map(sourcesOf(template).map((name) => [name, new Set([this.#valueOf(namespace, name)])]));
+    const leftOver = new Map(known?.leftOver);
+    if (known) leftOver.set(known.template, known.maybe);
+    for (const [source, values] of leftOver.get(text) ?? []) for (const value of values) now.get(source)?.add(value);
+    leftOver.delete(text);
+    this.#rollouts.set(key, { template: text, maybe: now, leftOver, isComing: true });
+  }
+
+  #dataChanged({ metadata: { namespace, name }, data }: Json): void {
+    for (const [key, { isComing, maybe }] of this.#rollouts) {
+      if (key.startsWith(`${namespace}/`) && isComing) maybe.get(name)?.add(data.value);
+    }
+  }
+
+  /** Some time later the status says so, with the version of the rollout, as the Deployment controller does. */
+  #complete(key: string, { metadata: { namespace, name, generation } }: Json): void {
+    const cluster = this.#cluster;
+    cluster.clock.after([0, 20, 500, 2500][this.#random(4)] ?? 0, () => {
+      const present = cluster.find('deployments', namespace, name);
+      if (present?.metadata.generation !== generation) return;
+      const rollout = this.#rollouts.get(key);
+      if (rollout && present.spec.paused !== true) {
+        rollout.isComing = false;
+        rollout.leftOver.clear();
+      }
+      const replicas = present.spec.replicas ?? 1;
+      const isRolled = rollout?.template === JSON.stringify(present.spec.template);
+      cluster.update('deployments', namespace, name, (object) => ({
+        ...object,
+        status: {
+          observedGeneration: generation,
+          replicas,
+          updatedReplicas: isRolled ? replicas : 0,
+          availableReplicas: replicas,
+        },
+      }));
+    });
+  }
+
+  #valueOf(namespace: string, name: string): string {
+    return this.#cluster.find('configmaps', namespace, name)?.data.value ?? '';
+  }
+}
+
+const sourcesOf = (template: Json): string[] =>
+  template.spec.containers[0].envFrom.map((from: Json) => from.configMapRef.name);

@@ -1,0 +1,247 @@
+import { runController } from '../../src/controller/controller.ts';
+import { aloneLeadership } from '../../src/controller/leadership.ts';
+import { Report } from '../../src/controller/report.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { settings } from '../support/settings.ts';
+import { sha1 } from '../support/workloads.ts';
+import { Cluster, type Json } from './cluster.ts';
+import { connect, type Faults } from './connection.ts';
+import type { Action, Random } from './history.ts';
+import { Pods } from './pods.ts';
+
+const SHOP = 'shop';
+/** Two names that share a variable, and one of its own. */
+export const SOURCES = ['app.cfg', 'app-cfg', 'other'];
+const VARIABLES: Readonly<Record<string, string>> = {
+  'app.cfg': 'STAKATER_APP_CFG_CONFIGMAP',
+  'app-cfg': 'STAKATER_APP_CFG_CONFIGMAP',
+  other: 'STAKATER_OTHER_CONFIGMAP',
+};
+/** By use, by a pattern, and by name: all kinds of asking that find sources in different ways. */
+const WORKLOADS = [
+  { name: 'auto', annotations: { 'reloader.stakater.com/auto': 'true' }, uses: ['app.cfg', 'other'] },
+  { name: 'pattern', annotations: { 'configmap.reloader.stakater.com/reload': 'app.*' }, uses: ['app.cfg', 'app-cfg'] },
+  { name: 'named', annotations: { 'configmap.reloader.stakater.com/reload': 'other' }, uses: ['other'] },
+] as const;
+export const WORKLOAD_COUNT = WORKLOADS.length;
+
+export interface WorldOptions {
+  readonly random: Random;
+  readonly flags: readonly string[];
+  readonly faults: Faults;
+}
+
+/** A cluster, a controller on it, and what its pods have. */
+export class World {
+  readonly cluster = new Cluster();
+  /** What happened, in the server's order: for whoever has to find out why. */
+  readonly story: string[] = [];
+  readonly #options: WorldOptions;
+  readonly #pods: Pods;
+  readonly #templates = new Map<string, Json[]>();
+  #controller: { readonly stop: AbortController; readonly kill: () => void; readonly metrics: string } | undefined;
+  #render: () => string = () => '';
+  #writes = 0;
+  #surplus = 0;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.#pods = new Pods(this.cluster, options.random);
+    this.cluster.onWrite(({ plural, after }) => {
+      if (plural !== 'deployments' || !after) return;
+      const templates = this.#templates.get(after.metadata.name) ?? [];
+      if (JSON.stringify(templates.at(-1)) !== JSON.stringify(after.spec.template)) templates.push(after.spec.template);
+      this.#templates.set(after.metadata.name, templates);
+    });
+    this.cluster.onWrite(({ plural, after }) => {
+      const { metadata, data, spec, status } = after ?? {};
+      if (plural === 'configmaps') this.#tell(`${metadata?.name} ${data?.value ?? data?.ledger}`);
+      if (plural !== 'deployments' || !after) return;
+      const { env, image } = spec.template.spec.containers[0];
+      const marks = [...env.map(({ name, value }: Json) => `${name.slice(9, 12)}=${value.slice(0, 4)}`)];
+      const annotations = JSON.stringify(spec.template.metadata.annotations ?? {});
+      const isComing = status.observedGeneration === metadata.generation ? '' : 'coming';
+      this.#tell(`${metadata.name} ${image} ${marks} ${annotations} ${spec.paused ? 'paused' : ''} ${isComing}`);
+    });
+    for (const name of SOURCES) this.cluster.create('configmaps', SHOP, { metadata: { name }, data: { value: 'a' } });
+    for (const at of WORKLOADS.keys()) this.#createWorkload(at);
+  }
+
+  async play(history: readonly Action[]): Promise<void> {
+    this.#start();
+    await this.cluster.clock.run(5000);
+    for (const action of history) {
+      this.#tell(JSON.stringify(action));
+      await this.#act(action);
+      await this.cluster.clock.run(action.do === 'wait' ? action.ms : 1);
+    }
+    if (this.cluster.isBlind) this.cluster.setBlind(false);
+    if (!this.#controller) this.#start();
+    await this.cluster.clock.run(5000);
+  }
+
+  /** What is still wrong when everything has come to rest, and is not visibly undelivered. */
+  async atRest() {
+    for (const { name } of WORKLOADS) {
+      this.cluster.update('deployments', SHOP, name, ({ spec, ...object }) => ({
+        ...object,
+        spec: spec.paused ? { ...spec, paused: false } : spec,
+      }));
+    }
+    await this.cluster.clock.run(600_000);
+    const undelivered = Number(/^attune_undelivered_changes (\d+)/m.exec(this.#render())?.[1] ?? 0);
+    const wrong = WORKLOADS.flatMap(({ name }) => this.#pods.outdated(SHOP, name).map((what) => `${name} has ${what}`));
+    const died = this.story.filter((line) => line.includes('died'));
+    return {
+      lost: undelivered > 0 ? died : [...wrong, ...died],
+      surplus: this.#surplus,
+      writes: this.#writes,
+      story: this.story,
+    };
+  }
+
+  async end(): Promise<void> {
+    this.#controller?.kill();
+    this.#controller?.stop.abort(new Error('over'));
+    await this.cluster.clock.run(1);
+  }
+
+  async #act(action: Action): Promise<void> {
+    const { cluster } = this;
+    const name = 'source' in action ? (SOURCES[action.source] ?? '') : '';
+    switch (action.do) {
+      case 'data':
+        cluster.patch('configmaps', SHOP, name, { data: { value: action.value } });
+        break;
+      case 'label':
+        cluster.patch('configmaps', SHOP, name, { metadata: { labels: { of: action.value } } });
+        break;
+      case 'down':
+        this.#controller?.kill();
+        this.#controller?.stop.abort(new Error('killed'));
+        this.#controller = undefined;
+        break;
+      case 'up':
+        if (!this.#controller) this.#start();
+        break;
+      case 'blind':
+        cluster.setBlind(true);
+        break;
+      case 'sight':
+        cluster.setBlind(false);
+        break;
+      case 'wait':
+        break;
+      default:
+        this.#touch(action);
+    }
+  }
+
+  #touch(action: Extract<Action, { readonly workload: number }>): void {
+    const { name, uses } = WORKLOADS[action.workload] ?? WORKLOADS[0];
+    const edit = (change: (object: Json) => void): void => {
+      this.cluster.update('deployments', SHOP, name, (object) => {
+        change(object);
+        return object;
+      });
+    };
+    switch (action.do) {
+      case 'image':
+        edit(({ spec }) => Object.assign(spec.template.spec.containers[0], { image: action.value }));
+        break;
+      case 'undo': {
+        const before = this.#templates.get(name)?.at(-2);
+        if (before) edit((object) => Object.assign(object.spec, { template: structuredClone(before) }));
+        break;
+      }
+      case 'strip':
+        edit(({ spec }) => {
+          spec.template.metadata = {};
+          spec.template.spec.containers[0].env = [];
+        });
+        break;
+      case 'relay':
+        edit(({ spec }) => {
+          const [container] = spec.template.spec.containers;
+          const marks = uses.map((use) => [VARIABLES[use], sha1(this.cluster.find('configmaps', SHOP, use).data)]);
+          const env = Object.fromEntries(container.env.map(({ name: key, value }: Json) => [key, value]));
+          container.env = Object.entries({ ...env, ...Object.fromEntries(marks) }).map(([key, value]) => ({
+            name: key,
+            value,
+          }));
+        });
+        break;
+      case 'scale':
+        edit(({ spec }) => Object.assign(spec, { replicas: action.value }));
+        break;
+      case 'pause':
+        edit(({ spec }) => Object.assign(spec, { paused: action.value }));
+        break;
+      case 'recreate':
+        this.cluster.delete('deployments', SHOP, name);
+        this.#createWorkload(action.workload);
+        break;
+      default:
+        action satisfies never;
+    }
+  }
+
+  #tell(what: string): void {
+    this.story.push(`${this.cluster.version} ${what}`);
+  }
+
+  #createWorkload(at: number): void {
+    const { name, annotations, uses } = WORKLOADS[at] ?? WORKLOADS[0];
+    const envFrom = uses.map((use) => ({ configMapRef: { name: use } }));
+    const template = { metadata: {}, spec: { containers: [{ name: 'app', image: 'v1', env: [], envFrom }] } };
+    this.cluster.create('deployments', SHOP, {
+      metadata: { name, annotations },
+      spec: { replicas: 1, template },
+      status: {},
+    });
+  }
+
+  #start(): void {
+    const { faults, flags } = this.#options;
+    const { client, kill } = connect(this.cluster, {
+      ...faults,
+      beforePatch: (plural, name) => {
+        if (plural !== 'deployments') return;
+        this.#writes += 1;
+        if (this.#pods.outdated(SHOP, name).length === 0) {
+          this.#surplus += 1;
+          this.#tell(`surplus: ${name}`);
+        }
+      },
+    });
+    const stop = new AbortController();
+    const options = settings(
+      ['--namespaces=shop', '--ignored-workload-types=jobs,cronjobs', '--resources-to-ignore=secrets', ...flags],
+      {
+        POD_NAMESPACE: 'home',
+      },
+    );
+    const { clock } = this.cluster;
+    const metrics = createMetrics({ byNamespace: false });
+    const write = (line: string): void => this.#tell(line.trim());
+    const log = createLog({ format: '', level: 'info', write, now: () => clock.now() });
+    const leadership = aloneLeadership();
+    const nothing = (): void => {};
+    const report = new Report({
+      log,
+      metrics,
+      clock,
+      byNamespace: false,
+      post: nothing,
+      alert: nothing,
+      mayTell: () => leadership.mayWrite(),
+    });
+    const deps = { options, client, clock, log, metrics, report, leadership, notify: undefined, onReady: nothing };
+    this.#controller = { stop, kill, metrics: '' };
+    this.#render = () => metrics.render();
+    runController(deps, stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) this.#tell(`died: ${error instanceof Error ? (error.stack ?? '') : String(error)}`);
+    });
+  }
+}
