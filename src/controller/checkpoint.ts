@@ -55,6 +55,8 @@ export class Checkpoint {
   #past = new Map<string, KeptWorkload>();
   /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
   readonly #awaited = new Set<string>();
+  /** Written down as not yet rolled out. */
+  readonly #coming = new Set<WorkloadKey>();
   #isForgotten = false;
   #dirty = new Set<number>();
   #cancel: (() => void) | undefined;
@@ -141,7 +143,13 @@ export class Checkpoint {
   /** The workload is no more. */
   gone(key: WorkloadKey): void {
     if (this.#isForgotten) this.#past.delete(key);
+    this.#coming.delete(key);
     this.touch(key);
+  }
+
+  /** Its pods are all replaced: worth a word where it was written down that they were not. */
+  completed(key: WorkloadKey): void {
+    if (this.#coming.delete(key)) this.touch(key);
   }
 
   touch(key: WorkloadKey): void {
@@ -251,6 +259,7 @@ export class Checkpoint {
       const { uid, revision } = state.workload;
       const looks = keptLooks(state.looks);
       const coming = state.workload.isRolledOut ? {} : { coming: true as const };
+      if (!state.workload.isRolledOut) this.#coming.add(key);
       if (Object.keys(applied).length > 0) yield [key, { uid, seq: state.seq, applied, looks, revision, ...coming }];
     }
     for (const [key, entry] of this.#past) if (!states.has(key as WorkloadKey) && isMeant(key)) yield [key, entry];

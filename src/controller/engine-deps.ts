@@ -48,6 +48,7 @@ export interface EngineDeps {
     readonly aliveAt: number;
     entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined;
     touch(key: WorkloadKey): void;
+    completed(key: WorkloadKey): void;
     gone(key: WorkloadKey): void;
   };
   /** Whether the server's resource versions were seen to share one space over all kinds. */

@@ -209,7 +209,10 @@ export class Engine {
     const moment = origin === 'list' ? Math.max(told, Number(before.resourceVersion)) + 1 : version;
     state.workload = workload;
     if (before.isRolledOut && !workload.isRolledOut) state.coming = { from: moment - 1, to: Number.POSITIVE_INFINITY };
-    if (!before.isRolledOut && workload.isRolledOut) state.coming = { ...state.coming, to: version };
+    if (!before.isRolledOut && workload.isRolledOut) {
+      state.coming = { ...state.coming, to: version };
+      this.#deps.checkpoint.completed(workloadKey(workload.ref));
+    }
     for (const waiter of state.waiters.splice(0)) waiter();
     // The parser hands the same intent and references back while only status moved.
     if (before.intent === workload.intent && before.references === workload.references) return;

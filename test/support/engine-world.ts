@@ -108,6 +108,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
       aliveAt: options.aliveAt ?? 0,
       entry: () => options.entry,
       touch: () => {},
+      completed: () => {},
       gone: () => {},
     },
     sharedVersions: () => true,
