@@ -1,7 +1,7 @@
 import { LAST_RELOADED_FROM } from '../api/annotations.ts';
 import { kindNamed } from '../api/kinds.ts';
 import type { SourceRef } from '../api/sources.ts';
-import { ABSENT, type Applied, type SourceId, UNKNOWN } from '../domain/ledger.ts';
+import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger.ts';
 import { carriesMark, parseLastReloadedFrom } from '../domain/marks.ts';
 import { firstRevision } from '../domain/rollout.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
@@ -61,7 +61,7 @@ export class OtherWriters {
     const { workload } = state;
     const isEdited = before.templateDigest !== workload.templateDigest;
     const left = state.looks.at(-1);
-    if (left) left.had ??= new Map(state.applied);
+    if (left) Object.assign(left, { had: left.had ?? new Map(state.applied), leftAt: when.upTo });
     const known = remember(state.looks, lookOf(workload, when.after));
     const isKnown = known.length > 0;
     const replacesPods = kindNamed(workload.ref.kind)?.effect === 'patch';
@@ -70,7 +70,7 @@ export class OtherWriters {
       state.reapplied.clear();
       state.wrote.clear();
     }
-    if (isKnown && replacesPods) this.returned(state, known, when.upTo);
+    if (isKnown && replacesPods) this.#returned(state, known, when);
     const isReverted = !isOurs && !state.writing && this.noticeRevert(state);
     if (isKnown || !replacesPods || (isReverted && !isEdited)) return;
     state.renewal = this.#ordersMoments() ? when : NO_RENEWAL;
@@ -155,7 +155,8 @@ export class OtherWriters {
       else state.undelivered.set(id, true);
       this.#deps.report.reverted(state, ref, again);
     }
-    if (isReverted) this.returned(state, [], Number(state.workload.resourceVersion));
+    const version = Number(state.workload.resourceVersion);
+    if (isReverted) this.#returned(state, [], { after: version, upTo: version });
     return isReverted;
   }
 
@@ -163,12 +164,14 @@ export class OtherWriters {
    * Pods of these templates may be running again, and new ones as well: only what both have is known. What was trusted to
    * pods that may be on their way out is open in any case.
    */
-  returned(state: WorkloadState, looks: readonly Pick<Look, 'had'>[], upTo: number): void {
+  #returned(state: WorkloadState, looks: readonly Look[], { after, upTo }: Renewal): void {
     const { sources, policy } = this.#deps;
     for (const [id, applied] of policy.compat ? [] : state.applied) {
-      const current = sources.current(refOf(id, state.workload.ref.namespace));
-      const isOther = looks.some(({ had }) => had?.get(id) !== current);
-      if (applied !== ABSENT && (isOther || state.trusted.has(id))) state.applied.set(id, UNKNOWN);
+      if (applied === ABSENT) continue;
+      const ref = refOf(id, state.workload.ref.namespace);
+      const begun = sources.during(ref, after, upTo);
+      const isOther = state.trusted.has(id) || looks.some((look) => this.#hadBy(look, ref) !== begun);
+      if (looks.length > 0 || isOther) state.applied.set(id, isOther ? UNKNOWN : begun);
     }
     state.trusted.clear();
     state.renewal = { after: -1, upTo, isReturn: true };
@@ -176,11 +179,21 @@ export class OtherWriters {
     this.#touch(state);
   }
 
+  /** What pods of a template run with that was left. News may have come late, and then what we thought was wrong. */
+  #hadBy({ had, since, leftAt = since }: Look, ref: SourceRef): Applied {
+    const { sources } = this.#deps;
+    const before = had?.get(sourceId(ref)) ?? UNKNOWN;
+    const movedAt = sources.movedAt(ref);
+    if (movedAt === 0) return before;
+    if (since > 0) return sources.during(ref, since, leftAt);
+    return sources.isMovedBy(ref, leftAt) ? UNKNOWN : before;
+  }
+
   /** The template went there and back again after a version, and nobody saw when: pods may be from any time since. */
   leftUnseen(state: WorkloadState, after: number): void {
-    const hasMoved = (id: SourceId) => this.#deps.sources.since(refOf(id, state.workload.ref.namespace)) > after;
-    const had = new Map([...state.applied].filter(([id]) => !hasMoved(id)));
-    this.returned(state, [{ had }], Number(state.workload.resourceVersion));
+    const upTo = Number(state.workload.resourceVersion);
+    const look = { ...lookOf(state.workload, after), had: new Map(state.applied), leftAt: upTo };
+    this.#returned(state, [look], { after, upTo });
   }
 
   #touch({ workload: { ref } }: WorkloadState): void {

@@ -95,6 +95,13 @@ export class SourceBook {
     return page?.eras === undefined ? 0 : page.since;
   }
 
+  /** Whether its data was seen to change up to a version. */
+  isMovedBy(ref: SourceRef, version: number): boolean {
+    const page = this.#page(ref);
+    const [, second] = page?.eras ?? [];
+    return page?.eras !== undefined && (second?.version ?? page.since) <= version;
+  }
+
   /** What it may have held before: absence, if we saw nothing else. Undefined: it was never seen to change. */
   formerly(ref: SourceRef): Applied | undefined {
     const eras = this.#page(ref)?.eras;

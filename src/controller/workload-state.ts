@@ -27,8 +27,9 @@ export interface Look {
   readonly bare: string;
   /** Resource version at which it first was so, at the earliest; 0: it was found so. */
   readonly since: number;
-  /** What its pods ran with when it was left for another. */
+  /** What its pods ran with when it was left for another, as far as was known then; and when that was. */
   had?: ReadonlyMap<SourceId, Applied> | undefined;
+  leftAt?: number | undefined;
 }
 
 /** Everything remembered about one workload. The ledger's entry is `applied`; the rest is how we got there. */
