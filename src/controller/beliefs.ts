@@ -17,10 +17,10 @@ import type { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
 import { sourceId, type Unplaced, type WorkloadState } from './workload-state.ts';
 
-type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy' | 'clock' | 'listed'>;
+type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy' | 'serverNow' | 'listed'>;
 
-// The ledger is written within a second, and times have no fractions.
-const LEDGER_LAG_MS = 2000;
+// The ledger is written within a second, times have no fractions, and the server's is known to a second.
+const LEDGER_LAG_MS = 3000;
 const CLOCKS_APART_S = 10;
 
 /** What the past left behind: marks, records, the checkpoint. */
@@ -28,7 +28,7 @@ export class Beliefs {
   readonly #deps: Deps;
   readonly #others: Pick<OtherWriters, 'marked'>;
   readonly #runs: Runs;
-  /** Second of the beginning, with some allowance for the server's clock. */
+  /** Second of the beginning by the server's clock, with some allowance: there may be several servers. */
   #beganAt = Number.POSITIVE_INFINITY;
 
   constructor(deps: Deps, others: Pick<OtherWriters, 'marked'>, runs: Runs) {
@@ -39,7 +39,7 @@ export class Beliefs {
 
   /** From now on things are of our time. */
   begin(): void {
-    this.#beganAt = Math.floor(this.#deps.clock.now() / 1000) - CLOCKS_APART_S;
+    this.#beganAt = Math.floor(this.#deps.serverNow() / 1000) - CLOCKS_APART_S;
   }
 
   /** What a workload that was there before us runs with. */

@@ -18,8 +18,9 @@ export interface HistoryDeps {
   readonly sharedVersions: () => boolean;
 }
 
-// How far the clocks of the server and of whoever wrote the record may be apart. Beyond that a change is called newer
-// without asking, so that a long absence does not end with a question for every workload.
+// How far the clocks of the servers may be apart, of which one dated the change and another told the writer of the record
+// the time. Beyond that a change is called newer without asking, so that a long absence does not end with a question for
+// every workload.
 const CLOCKS_APART_S = 10;
 
 /**
