@@ -12,7 +12,7 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  now: Date.now,
+  now: () => performance.now(),
   wall: () => Date.now(),
   after(ms, fn) {
     // What is cut off a fraction of a millisecond would make it early, and whoever looks then has to wait once more.
