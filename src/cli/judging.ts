@@ -23,7 +23,7 @@ export async function beginJudging(cluster: Cluster): Promise<Judging> {
   const view = new ClusterView(client, namespace, settings, ledger.digest);
   await view.readSources(settings.enableCsiIntegration);
   const labels = await namespaceLabels(client, namespace, settings);
-  return { by, settings, ledger, view, labels, nowMs: Date.now() };
+  return { by, settings, ledger, view, labels, nowMs: client.serverNow() };
 }
 
 async function namespaceLabels(client: KubeClient, name: string, { scope }: Settings) {

@@ -14,7 +14,6 @@ import type { Policy, Verdict } from '../domain/verdict.ts';
 import type { Workload } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Strategy } from './engine-deps.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replacements } from './replacements.ts';
@@ -41,7 +40,6 @@ export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<
 
 export interface ActDeps {
   readonly client: KubeClient;
-  readonly clock: Clock;
   readonly policy: Policy;
   readonly strategy: Strategy;
   readonly keyId: string;
@@ -76,7 +74,7 @@ export function createAct(deps: ActDeps): Act {
     const verdicts = changes.map((change) => change.verdict);
     const action = actionFor(kind, state.workload, verdicts, deps.policy);
     if (action === 'none') return done(deps, state, 'left');
-    const now = deps.clock.now();
+    const now = deps.client.serverNow();
     const edit = edited(deps, state, changes, now);
     // Upstream looks at the template even where it does not write it.
     if (action === 'restart' && (edit || !deps.policy.compat)) {

@@ -20,10 +20,10 @@ import type { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
 import { type Renewal, shortLook, sourceId, type WorkloadState } from './workload-state.ts';
 
-type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy' | 'clock' | 'listed'>;
+type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy' | 'serverNow' | 'listed'>;
 
-// The ledger is written within a second, and times have no fractions.
-const LEDGER_LAG_MS = 2000;
+// The ledger is written within a second, times have no fractions, and the server's is known to a second.
+const LEDGER_LAG_MS = 3000;
 const CLOCKS_APART_S = 10;
 // As long as a rollout may take before Kubernetes calls it failed.
 const ROLLOUT_S = 600;
@@ -33,7 +33,7 @@ export class Beliefs {
   readonly #deps: Deps;
   readonly #others: Pick<OtherWriters, 'settlesByMark'>;
   readonly #runs: Runs;
-  /** Second of the beginning, with some allowance for the server's clock. */
+  /** Second of the beginning by the server's clock, with some allowance: there may be several servers. */
   #beganAt = Number.POSITIVE_INFINITY;
 
   constructor(deps: Deps, others: Pick<OtherWriters, 'settlesByMark'>, runs: Runs) {
@@ -44,7 +44,7 @@ export class Beliefs {
 
   /** From now on things are of our time. */
   begin(): void {
-    this.#beganAt = Math.floor(this.#deps.clock.now() / 1000) - CLOCKS_APART_S;
+    this.#beganAt = Math.floor(this.#deps.serverNow() / 1000) - CLOCKS_APART_S;
   }
 
   /** What the past says about a workload as a whole: the number of its newest record, and how old its pods are. */

@@ -13,9 +13,14 @@ interface Shard {
   readonly data: { readonly ledger: string };
 }
 
+const HOUR_MS = 3_600_000;
+const SERVER_MS = Date.UTC(2026, 0, 1, 12);
+
 /** One ConfigMap, on a server that leaves it to the test when a write is carried out. */
-async function ledger() {
-  const clock = virtualClock();
+async function ledger({ wall = SERVER_MS, catchUpMaxMs = Number.POSITIVE_INFINITY } = {}) {
+  const clock = virtualClock(wall);
+  const told: string[] = [];
+  const date = () => ({ date: new Date(SERVER_MS + clock.now()).toUTCString() });
   const writes: { readonly carryOut: () => void }[] = [];
   let stored: Shard | undefined;
   const carryOut = (exchange: Exchange): void => {
@@ -26,13 +31,13 @@ async function ledger() {
     }
     const version = Number(stored?.metadata.resourceVersion ?? 0) + 1;
     stored = { ...shard, metadata: { ...shard.metadata, resourceVersion: String(version) } };
-    exchange.json(200, stored);
+    exchange.json(200, stored, date());
   };
-  const { client } = await startClient((exchange) => {
+  const answer = (exchange: Exchange): void => {
     if (exchange.verb !== 'get') writes.push({ carryOut: () => carryOut(exchange) });
-    else if (stored) exchange.json(200, stored);
-    else exchange.status(404, 'NotFound');
-  });
+    else exchange.json(stored ? 200 : 404, stored ?? {}, date());
+  };
+  const { client } = await startClient(answer, { clock });
   const state = newState(web(3), undefined);
   const checkpoint = new Checkpoint({
     client,
@@ -40,27 +45,29 @@ async function ledger() {
     namespace: 'attune',
     keyId: 'k',
     mayStore: () => true,
-    catchUpMaxMs: Number.POSITIVE_INFINITY,
+    catchUpMaxMs,
     states: () => new Map([[WEB, state]]),
     seen: () => ({}),
     mayWrite: () => true,
-    report: { checkpoint: () => {}, ledgerWritten: () => {}, ledgerFailed: () => {} },
+    report: { checkpoint: (what) => void told.push(what), ledgerWritten: () => {}, ledgerFailed: () => {} },
   });
   return {
     clock,
     checkpoint,
     writes,
+    told,
     apply(data: string) {
       state.applied.set('ConfigMap/app', data);
       checkpoint.touch(WEB);
     },
     /** What an earlier process left. */
-    write(applied: Readonly<Record<string, string>>) {
+    write(applied: Readonly<Record<string, string>>, alive = 0) {
       const entry = (data: string) => ({ uid: 'w', seq: 0, applied: { 'ConfigMap/app': data } });
       const workloads = Object.fromEntries(Object.entries(applied).map(([key, data]) => [key, entry(data)]));
-      const text = JSON.stringify({ v: 1, key: 'k', alive: 0, shards: 1, workloads });
+      const text = JSON.stringify({ v: 1, key: 'k', alive, shards: 1, workloads });
       stored = { metadata: { name: 'attune-ledger-0', resourceVersion: '1' }, data: { ledger: text } };
     },
+    alive: () => (JSON.parse(stored?.data.ledger ?? '{}') as Partial<ShardContent>).alive,
     stored() {
       const { workloads = {} } = JSON.parse(stored?.data.ledger ?? '{}') as Partial<ShardContent>;
       return Object.fromEntries(Object.entries(workloads).map(([key, { applied }]) => [key, applied['ConfigMap/app']]));
@@ -113,4 +120,37 @@ test('the past of a kind that cannot be listed yet is kept until it can', async 
   expect(checkpoint.entry('Rollout/shop/web', 'w')).toBeDefined();
   checkpoint.listed('ConfigMap', 'shop');
   expect(checkpoint.entry('Rollout/shop/web', 'w')).toBeUndefined();
+});
+
+const WALLS = [
+  ['right', 0],
+  ['an hour slow', -HOUR_MS],
+  ['30 h fast', 30 * HOUR_MS],
+] as const;
+
+test.each(WALLS)("an absence is measured by the server's clock, with a wall clock that is %s", async (_, offMs) => {
+  const found = async (awayMs: number, catchUpMaxMs: number) => {
+    const { checkpoint, told, write } = await ledger({ wall: SERVER_MS + offMs, catchUpMaxMs });
+    write({ [WEB]: 'A' }, SERVER_MS - awayMs);
+    await checkpoint.load();
+    return told.at(-1);
+  };
+  expect(await found(HOUR_MS, 24 * HOUR_MS)).toBe('found');
+  expect(await found(23 * HOUR_MS, 24 * HOUR_MS)).toBe('found');
+  expect(await found(25 * HOUR_MS, 24 * HOUR_MS)).toBe('too-old');
+  // Whoever wants nothing of the past gets nothing, however soon.
+  expect(await found(0, 0)).toBe('too-old');
+});
+
+test.each(WALLS)("the ledger is written in the server's time, with a wall clock that is %s", async (_, offMs) => {
+  const { clock, checkpoint, writes, apply, alive } = await ledger({ wall: SERVER_MS + offMs });
+  await checkpoint.load();
+  checkpoint.forgetPast();
+  clock.jump(-HOUR_MS);
+  apply('1');
+  clock.advance(1000);
+  await eventually(() => writes.length).toBe(1);
+  writes[0]?.carryOut();
+  await eventually(alive).toBeDefined();
+  expect(Math.abs((alive() ?? 0) - SERVER_MS - clock.now())).toBeLessThanOrEqual(1000);
 });

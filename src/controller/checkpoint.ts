@@ -85,7 +85,7 @@ export class Checkpoint {
 
   /** Reads what an earlier process, or the leader before us, left behind. */
   async load(): Promise<void> {
-    const { namespace, client, clock, keyId, catchUpMaxMs, report } = this.#deps;
+    const { namespace, client, keyId, catchUpMaxMs, report } = this.#deps;
     this.#past.clear();
     this.#isForgotten = false;
     this.#believable = false;
@@ -95,7 +95,8 @@ export class Checkpoint {
     const head = await this.#read(first);
     if (head === undefined) return report.checkpoint('first-start');
     if (head.key !== keyId) return report.checkpoint('other-key');
-    if (clock.now() - head.alive > catchUpMaxMs) return report.checkpoint('too-old');
+    const awayMs = Math.max(0, client.serverNow() - head.alive);
+    if (awayMs >= catchUpMaxMs) return report.checkpoint('too-old');
     this.#aliveAt = head.alive;
     await this.#readFrom(head, namespace);
     this.#believable = true;
@@ -227,7 +228,7 @@ export class Checkpoint {
 
   /** The text of each shard that moved, by its number; grows the number of shards until each fits. */
   #serialise(): Map<number, string> {
-    const { clock, keyId, namespace, client } = this.#deps;
+    const { keyId, namespace, client } = this.#deps;
     const count = this.#shards.length;
     const moved = new Map([...this.#dirty].sort((a, b) => a - b).map((n) => [n, {} as ShardContent['workloads']]));
     for (const [key, entry] of this.#kept((candidate) => moved.has(shardOf(candidate, count)))) {
@@ -238,7 +239,7 @@ export class Checkpoint {
     let fits = true;
     for (const [n, workloads] of moved) {
       const seen = this.#deps.seen();
-      const content: ShardContent = { v: 1, key: keyId, alive: clock.now(), shards: count, seen, workloads };
+      const content: ShardContent = { v: 1, key: keyId, alive: client.serverNow(), shards: count, seen, workloads };
       const text = JSON.stringify(content);
       texts.set(n, text);
       const limit = Object.keys(workloads).length > FEW_WORKLOADS ? SHARD_BYTES : OBJECT_BYTES;

@@ -39,6 +39,7 @@ export function createCore(
     strategy: options.reloadStrategy,
     keyId,
     clock,
+    serverNow: () => client.serverNow(),
     sources,
     graph,
     queue,

@@ -34,6 +34,8 @@ export interface EngineDeps {
   /** Names the key of the fingerprints. */
   readonly keyId: string;
   readonly clock: Clock;
+  /** Milliseconds since the epoch by the API server's clock. */
+  readonly serverNow: () => number;
   readonly sources: SourceBook;
   readonly graph: Graph;
   readonly queue: {
@@ -44,7 +46,7 @@ export interface EngineDeps {
   readonly checkpoint: {
     /** False on a first start, after a loss, or after too long an absence: then nothing from the past is believed. */
     readonly believable: boolean;
-    /** When it was last written, in milliseconds. */
+    /** When it was last written, in milliseconds of the server's time. */
     readonly aliveAt: number;
     entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined;
     touch(key: WorkloadKey): void;

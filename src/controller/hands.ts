@@ -48,7 +48,6 @@ export function createHands(
   const replacements = createReplacements(deps, signal);
   const act = createAct({
     client,
-    clock,
     keyId,
     mayStore,
     shorten,

@@ -51,7 +51,7 @@ export class Pauses {
     }
     const step = this.#stepOf(workload);
     if (step.do === 'resume') this.#queue.add(key);
-    if (step.do === 'hold') this.#queue.schedule(key, step.untilMs);
+    if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
   }
 
   run(): Promise<void> {
@@ -76,7 +76,7 @@ export class Pauses {
     const workload = this.#deps.workload(key);
     if (!workload || !mayWrite()) return;
     const step = this.#stepOf(workload);
-    if (step.do === 'hold') this.#queue.schedule(key, step.untilMs);
+    if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
     const isLeftOver = this.#isLeftOver(workload);
     if (step.do !== 'resume' && !isLeftOver) return;
     const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys, resume: true });
@@ -90,6 +90,12 @@ export class Pauses {
     else report.resumed(workload);
   }
 
+  /** The end is a moment of the server's time, which the annotation was written in. */
+  #holdUntil(key: WorkloadKey, untilMs: number): void {
+    const { client, clock } = this.#deps;
+    this.#queue.schedule(key, clock.now() + untilMs - client.serverNow());
+  }
+
   /**
    * Somebody else ended our pause, and the mark of it is still there: it would make their own next pause look like ours.
    * Taken away once; whoever puts it back means it.
@@ -101,8 +107,11 @@ export class Pauses {
   }
 
   #stepOf(workload: Workload) {
-    const { keys, clock } = this.#deps;
+    const { client, keys } = this.#deps;
     const pausedAt = workload.annotations[keys.pausedAt];
-    return pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, clock.now());
+    return pauseStep(
+      { paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs },
+      client.serverNow(),
+    );
   }
 }

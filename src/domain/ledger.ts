@@ -25,7 +25,7 @@ export interface LedgerRecord {
   readonly sources: Readonly<Record<SourceId, Applied>>;
   /** The newest resource version that had been seen when it was written: the write came after everything up to there. */
   readonly seen?: number;
-  /** Second of the decision, by the writer's clock. */
+  /** Second of the decision, by the server's clock. */
   readonly at?: number;
   /** The workload's revision that the write brings about: while it has that one, nobody has touched its template. */
   readonly revision?: string;

@@ -53,7 +53,8 @@ export class AgentWire implements Wire {
       answer.on('error', (error) => exchange.breakOff(error));
       answer.on('end', () => exchange.complete());
       request.setTimeout(exchange.idleMs);
-      exchange.begin(answer.statusCode ?? 0, answer.headers['retry-after']);
+      const { 'retry-after': retryAfter, date } = answer.headers;
+      exchange.begin(answer.statusCode ?? 0, retryAfter, exchange.asksDate ? date : undefined);
     });
     this.#lines += 1;
     const destroy = () => {

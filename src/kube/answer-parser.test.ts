@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { AnswerParser } from './answer-parser.ts';
+import { AnswerParser, dateIn } from './answer-parser.ts';
 
 /** Everything that is told, the pieces of a body put together. */
 function read(pieces: readonly (string | Buffer)[], closed = false) {
@@ -20,6 +20,21 @@ function read(pieces: readonly (string | Buffer)[], closed = false) {
 test('a body with a length', () => {
   const { told } = read(['HTTP/1.1 200 OK\r\nContent-Length: 3\r\nDate: x\r\n\r\nabc']);
   expect(told).toEqual([{ status: 200, body: 'abc', reusable: true }]);
+});
+
+test.each([
+  [
+    'anywhere',
+    'HTTP/1.1 200 OK\r\nx: y\r\nDate: Thu, 01 Jan 2026 12:00:00 GMT\r\nz: date: x',
+    'Thu, 01 Jan 2026 12:00:00 GMT',
+  ],
+  ['last, and in small letters', 'HTTP/1.1 200 OK\r\ndate:\tnow', 'now'],
+  ['nowhere', 'HTTP/1.1 200 OK\r\nupdate: x\r\nlast-date: y', undefined],
+])('the date stands %s', (_, head, date) => {
+  const heads: string[] = [];
+  const parser = new AnswerParser({ head: (...[, , text]) => heads.push(text), data: () => {}, end: () => {} });
+  for (const piece of [`${head}\r\n`, 'content-length: 0\r\n', '\r\n']) parser.push(Buffer.from(piece));
+  expect(heads.map(dateIn)).toEqual([date]);
 });
 
 test('a body in chunks, with extensions and trailers', () => {

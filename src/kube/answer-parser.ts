@@ -1,6 +1,7 @@
 /** What is told of an HTTP answer as its bytes come in. */
 export interface AnswerListener {
-  head(status: number, retryAfter: string | undefined): void;
+  /** `text`: all of the head, for who wants to look for more in it. */
+  head(status: number, retryAfter: string | undefined, text: string): void;
   data(bytes: Buffer): void;
   /** `reusable`: the connection may carry another exchange. */
   end(reusable: boolean): void;
@@ -17,6 +18,10 @@ const CHUNKED = /\r\ntransfer-encoding:[^\r]*\bchunked[ \t]*(\r|$)/i;
 const LENGTH = /\r\ncontent-length:[ \t]*(\d+)/i;
 const CLOSE = /^HTTP\/1\.0|\r\nconnection:[^\r]*\bclose\b/i;
 const RETRY_AFTER = /\r\nretry-after:[ \t]*([^\r]*)/i;
+const DATE = /\r\ndate:[ \t]*([^\r]*)/i;
+
+/** The date that the head of an answer gives. Not told with each: hardly any is looked at. */
+export const dateIn = (head: string): string | undefined => DATE.exec(head)?.[1];
 
 /**
  * Reads HTTP/1.1 answers off a connection, one after the other.
@@ -95,7 +100,7 @@ export class AnswerParser {
     const length = LENGTH.exec(head)?.[1];
     this.#reusable = !CLOSE.test(head);
     this.#left = isEmpty || isChunked ? 0 : Number(length ?? Number.POSITIVE_INFINITY);
-    this.#listener.head(status, RETRY_AFTER.exec(head)?.[1]);
+    this.#listener.head(status, RETRY_AFTER.exec(head)?.[1], head);
     if (isChunked && !isEmpty) this.#stage = 'chunk size';
     else if (this.#left === 0) this.#isComplete = true;
     else this.#stage = length === undefined ? 'until closed' : 'sized';

@@ -79,6 +79,11 @@ export class KubeClient {
     return this.#transport.inFlight;
   }
 
+  /** Milliseconds since the epoch by the server's clock, as far as its answers have told it. */
+  serverNow(): number {
+    return this.#transport.serverNow();
+  }
+
   get<T = KubeObject>(resource: Resource, ref: ObjectRef, options: ReadOptions = {}): Promise<T> {
     return this.#transport.json({
       verb: 'get',

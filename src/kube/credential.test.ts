@@ -38,6 +38,16 @@ test('however many calls find it expired, it is obtained once', async () => {
   expect(authorization()).toBe('two');
 });
 
+test.each([-3_600_000, 30 * 3_600_000])('whoever sets the wall clock by %i ms does not change its end', async (ms) => {
+  const { clock, asked, authorization } = await having({ header: 'one', expiresAt: 1_000 });
+  clock.jump(ms);
+  clock.advance(999);
+  expect(authorization()).toBe('one');
+  clock.advance(1);
+  void authorization();
+  expect(asked).toHaveLength(2);
+});
+
 test('a refused one is given up, also where it has no end; once for a wave of refusals', async () => {
   const { clock, asked, give, authorization } = await having({ header: 'one' });
   const wave = [authorization(true), authorization(true), authorization()];

@@ -22,24 +22,26 @@ const WAVE_MS = 10_000;
 /** However many calls need a new credential at once, it is obtained once. */
 export function renewing(obtain: () => Promise<Credential>, clock: Clock = systemClock): RenewedCredential {
   let current: Credential | undefined;
+  /** By our own clock, of which the issuer knows nothing. */
+  let goodUntil = Number.NEGATIVE_INFINITY;
   let underWay: Promise<Credential> | undefined;
   let waveEndsAt = Number.NEGATIVE_INFINITY;
 
   const renew = async (refused: boolean): Promise<Credential> => {
     try {
       current = await obtain();
+      goodUntil = clock.now() + (current.expiresAt ?? Number.POSITIVE_INFINITY) - clock.wall();
       if (refused) waveEndsAt = clock.now() + WAVE_MS;
       return current;
     } finally {
       underWay = undefined;
     }
   };
-  const isGood = ({ expiresAt = Number.POSITIVE_INFINITY }: Credential, refused: boolean): boolean =>
-    clock.now() < expiresAt && (!refused || clock.now() < waveEndsAt);
+  const isGood = (refused: boolean): boolean => clock.now() < goodUntil && (!refused || clock.now() < waveEndsAt);
 
   return {
     authorization(refused = false) {
-      if (!underWay && current && isGood(current, refused)) return current.header;
+      if (!underWay && isGood(refused)) return current?.header;
       underWay ??= renew(refused);
       return underWay.then(({ header }) => header);
     },

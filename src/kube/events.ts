@@ -142,7 +142,7 @@ export class EventSink {
     const now = this.#clock.now();
     if (!last || now - last.lastAt > REPEAT_WINDOW_MS) return false;
     const count = last.count + 1;
-    const body = { count, lastTimestamp: seconds(now) };
+    const body = { count, lastTimestamp: seconds(this.#clock.wall()) };
     try {
       const ref = { namespace: eventNamespace(regarding.namespace), name: last.name };
       await this.#client.patch(EVENTS, ref, body, { type: 'merge', fieldManager, signal: this.#stop.signal });
@@ -157,6 +157,7 @@ export class EventSink {
   async #create(event: EventPost): Promise<void> {
     const { regarding, fieldManager } = event;
     const now = this.#clock.now();
+    const shown = seconds(this.#clock.wall());
     const namespace = eventNamespace(regarding.namespace);
     const suffix = `.${randomBytes(8).toString('hex')}`;
     const name = `${regarding.name.slice(0, MAX_NAME - suffix.length)}${suffix}`;
@@ -170,8 +171,8 @@ export class EventSink {
       message: event.message.length > MAX_MESSAGE ? `${event.message.slice(0, MAX_MESSAGE - 1)}…` : event.message,
       source: { component: event.component },
       reportingComponent: event.component,
-      firstTimestamp: seconds(now),
-      lastTimestamp: seconds(now),
+      firstTimestamp: shown,
+      lastTimestamp: shown,
       count: 1,
     };
     await this.#client.create(EVENTS, namespace, body, { fieldManager, signal: this.#stop.signal });

@@ -46,8 +46,11 @@ export class Exchange {
   /** How long nothing may be sent or received before it counts as lost: until the answer begins, and from then on. */
   readonly headMs: number;
   readonly idleMs: number;
+  /** Whether anybody looks at the date of the answer. */
+  readonly asksDate: boolean;
   status = 0;
   retryAfter: string | undefined;
+  date: string | undefined;
   /** Its connection had served others before: the server may have been about to close it. */
   isReused = false;
   /** Called once when nothing more will come. */
@@ -59,10 +62,11 @@ export class Exchange {
   #over: 'complete' | Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(request: Request, headMs: number, idleMs: number) {
+  constructor(request: Request, headMs: number, idleMs: number, asksDate = false) {
     this.request = request;
     this.headMs = headMs;
     this.idleMs = idleMs;
+    this.asksDate = asksDate;
   }
 
   /** Resolves when the answer begins. */
@@ -115,9 +119,10 @@ export class Exchange {
     this.isReused = isReused;
   }
 
-  begin(status: number, retryAfter: string | undefined): void {
+  begin(status: number, retryAfter: string | undefined, date: string | undefined): void {
     this.status = status;
     this.retryAfter = retryAfter;
+    this.date = date;
     this.#answered.resolve(this);
   }
 

@@ -1,9 +1,5 @@
-import { afterEach, expect, test, vi } from 'vitest';
-import { KubeError, refusal } from './kube-error.ts';
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+import { expect, test } from 'vitest';
+import { KubeError, refusal, retryWait } from './kube-error.ts';
 
 const status = (reason: string, message: string, details?: object) => ({ kind: 'Status', reason, message, details });
 
@@ -45,8 +41,8 @@ test.each([
   ['an unusable Status', undefined, { retryAfterSeconds: -1 }, undefined],
   ['text in the Status', undefined, { retryAfterSeconds: 'soon' }, undefined],
 ])('Retry-After by %s', (_, header, details, expected) => {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2015-10-21T07:27:40Z') });
-  const error = refusal({ verb: 'get', path: '/x' }, 429, status('TooManyRequests', '', details), header);
+  const waitMs = retryWait(header, Date.parse('2015-10-21T07:27:40Z'));
+  const error = refusal({ verb: 'get', path: '/x' }, 429, status('TooManyRequests', '', details), waitMs);
   expect(error.retryAfterMs).toBe(expected);
 });
 

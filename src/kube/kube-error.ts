@@ -81,7 +81,7 @@ export function refusal(
   call: { readonly verb: Verb; readonly path: string },
   status: number,
   body: unknown,
-  retryAfter?: string,
+  waitMs?: number,
 ): KubeError {
   const answer = isStatus(body) ? body : undefined;
   return new KubeError({
@@ -90,16 +90,16 @@ export function refusal(
     status,
     reason: answer?.reason || REASONS[status] || `Http${status}`,
     detail: mayQuoteSecret(call) ? undefined : answer?.message,
-    retryAfterMs: bounded(waitOf(retryAfter) ?? secondsOf(answer?.details?.retryAfterSeconds)),
+    retryAfterMs: bounded(waitMs ?? secondsOf(answer?.details?.retryAfterSeconds)),
   });
 }
 
-/** Retry-After is a number of seconds or, from proxies, a date. */
-function waitOf(header: string | undefined): number | undefined {
+/** Retry-After is a number of seconds or, from proxies, a date; `nowMs` is the time by the clock of who answered. */
+export function retryWait(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   const at = text.endsWith(' GMT') ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? undefined : at - Date.now();
+  return Number.isNaN(at) ? undefined : at - nowMs;
 }
 
 function secondsOf(seconds: unknown): number | undefined {

@@ -122,6 +122,36 @@ describe('the second', () => {
   });
 });
 
+describe('a wall clock that is set', () => {
+  const HOUR_MS = 3_600_000;
+
+  test.each([-HOUR_MS, 30 * HOUR_MS])('by %i ms: a leader goes on, and renews as ever', async (ms) => {
+    const world = await start();
+    const a = candidate(world, 'a');
+    await a.live(1000);
+    const before = world.server.lease?.spec.renewTime ?? '';
+    a.clock.jump(ms);
+    expect(a.leadership()?.held()).toBe(true);
+    await a.live(3500);
+    expect(a.told).toEqual(['holder ', 'holder a', 'leading']);
+    expect(world.server.writes).toEqual(['create a', 'update a', 'update a']);
+    // Which is shown, and nobody's business.
+    expect(Date.parse(world.server.lease?.spec.renewTime ?? '') - Date.parse(before)).toBe(4000 + ms);
+  });
+
+  test.each([-HOUR_MS, 30 * HOUR_MS])('by %i ms: a standby takes over no earlier and no later', async (ms) => {
+    const world = await start();
+    world.server.set({ holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' });
+    const b = candidate(world, 'b');
+    await b.live(5000);
+    b.clock.jump(ms);
+    await b.live(9000);
+    expect(b.told).toEqual(['holder a']);
+    await b.live(1500);
+    expect(b.told).toContain('leading');
+  });
+});
+
 describe('losing it', () => {
   test.each(['hangs', 'fails'] as const)(
     'a leader that cannot renew (server %s) stops at the deadline',

@@ -131,7 +131,7 @@ class Election {
   async #giveBack(signal: AbortSignal): Promise<void> {
     for (;;) {
       const lease = this.#lease;
-      const now = microTime(this.#options.clock.now());
+      const now = microTime(this.#options.clock.wall());
       const spec = { ...lease?.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
       try {
         if (lease && this.#isOurs()) this.#see(await this.#replace({ ...lease, spec }, signal));
@@ -236,7 +236,7 @@ class Election {
   async #write(signal: AbortSignal): Promise<void> {
     const { client, clock, namespace, name, identity } = this.#options;
     this.#sentAt = clock.now();
-    const now = microTime(this.#sentAt);
+    const now = microTime(clock.wall());
     const old = this.#lease;
     const ours = old?.spec?.holderIdentity === identity;
     const spec = {

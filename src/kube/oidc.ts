@@ -30,7 +30,7 @@ export function oidcTokens(user: Entry, config: Fields, clock: Clock = systemClo
     const token = untried;
     untried = undefined;
     const expiresAt = token ? endOf(token) - LEEWAY_MS : 0;
-    if (clock.now() < expiresAt) return { header: `Bearer ${token}`, expiresAt };
+    if (clock.wall() < expiresAt) return { header: `Bearer ${token}`, expiresAt };
     if (!registration || !refreshToken) {
       throw new Error(`${who}: the OIDC token has ended, and there is no refresh token with its issuer; log in again`);
     }

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { configMap } from '../../test/support/scripted-api.ts';
 import { collect, startClient as start } from '../../test/support/scripted-client.ts';
+import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
 import type { ClientOptions, KubeClient } from './client.ts';
 import { KubeError } from './kube-error.ts';
@@ -42,6 +43,12 @@ describe('failures', () => {
       reason: 'TooManyRequests',
       retryAfterMs: 2000,
     });
+  });
+
+  test('429 may tell until when, by the clock of who says so', async () => {
+    const headers = { date: 'Thu, 01 Jan 2026 12:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2026 12:00:07 GMT' };
+    const { client } = await start({ get: [(e) => e.json(429, {}, headers)] }, { clock: virtualClock() });
+    await expect(client.get(CONFIG_MAPS, { name: 'a' })).rejects.toMatchObject({ retryAfterMs: 7000 });
   });
 
   test('no server, and half an answer', async () => {
@@ -263,4 +270,22 @@ describe('through an agent, as proxies need it', () => {
     await waiting;
     await eventually(() => api.requests[0]?.closed).toBe(true);
   });
+});
+
+test.each([
+  ['a connection of our own', {}],
+  ['an agent', { agent: new Agent() }],
+])("the server's time is known over %s, and only looked up now and then", async (_, connection) => {
+  const clock = virtualClock();
+  const dates = ['Thu, 01 Jan 2026 12:00:00 GMT', 'Thu, 01 Jan 2026 15:00:00 GMT', 'Thu, 01 Jan 2026 18:00:00 GMT'];
+  const { client } = await start((e) => e.json(200, {}, { date: dates.shift() ?? '' }), { clock }, connection);
+  const after = async (ms: number) => {
+    clock.advance(ms);
+    await client.get(CONFIG_MAPS, { name: 'a' });
+    return new Date(client.serverNow()).toISOString();
+  };
+  expect(await after(0)).toBe('2026-01-01T12:00:00.000Z');
+  clock.jump(-3_600_000);
+  expect(await after(100)).toBe('2026-01-01T12:00:00.100Z');
+  expect(await after(1000)).toBe('2026-01-01T18:00:00.000Z');
 });

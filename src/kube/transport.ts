@@ -1,8 +1,10 @@
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { AgentWire } from './agent-wire.ts';
 import type { Connection } from './connection.ts';
 import { dialler } from './dial.ts';
 import { Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
-import { KubeError, type LocalReason, refusal, type Verb } from './kube-error.ts';
+import { KubeError, type LocalReason, refusal, retryWait, type Verb } from './kube-error.ts';
+import { ServerTime } from './server-time.ts';
 import { KeptLines } from './wire.ts';
 
 /** One HTTP exchange with the API server. */
@@ -37,6 +39,7 @@ export interface TransportOptions {
   /** How long an answer may say nothing before its connection counts as lost. */
   readonly idleMs?: number | undefined;
   readonly observe?: ((call: Observation) => void) | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 const IDLE_MS = 30_000;
@@ -54,12 +57,16 @@ export class Transport {
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
+  readonly #clock: Clock;
+  readonly #serverTime: ServerTime;
   #inFlight = 0;
 
   constructor(connection: Connection, options: TransportOptions = {}) {
     this.#connection = connection;
     this.#observe = options.observe;
     this.#idleMs = options.idleMs ?? IDLE_MS;
+    this.#clock = options.clock ?? systemClock;
+    this.#serverTime = new ServerTime(this.#clock);
     const dial = dialler(connection);
     const { agent, server } = connection;
     const newWire = (maxLines: number): Wire =>
@@ -74,6 +81,10 @@ export class Transport {
     return this.#inFlight;
   }
 
+  serverNow(): number {
+    return this.#serverTime.now();
+  }
+
   /** Sends and parses the answer. */
   async json<T>(call: Call): Promise<T> {
     this.#inFlight += 1;
@@ -86,7 +97,7 @@ export class Transport {
 
   /** Sends and hands over the body of a good answer, to be read by the caller as it comes. */
   async open(call: Call): Promise<Exchange> {
-    const start = performance.now();
+    const start = this.#clock.now();
     let code = '<error>';
     try {
       let exchange = await this.#send(call, false);
@@ -98,14 +109,15 @@ export class Transport {
         exchange = await this.#send(call, true);
       }
       code = String(exchange.status);
+      if (exchange.date !== undefined) this.#serverTime.heard(exchange.date, start);
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
-      throw await readRefusal(call, exchange);
+      throw await readRefusal(call, exchange, this.serverNow());
     } finally {
       this.#observe?.({
         verb: call.verb,
         resource: call.resource,
         code,
-        ms: performance.now() - start,
+        ms: this.#clock.now() - start,
         host: this.#connection.server.host,
       });
     }
@@ -167,7 +179,7 @@ export class Transport {
     const { signal } = call;
     const idleMs = call.idleMs ?? this.#idleMs;
     // A watch may be quiet for long, but a server begins to answer at once.
-    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs);
+    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.#serverTime.isAsking);
     const callOff = () => exchange.breakOff(abortReason(signal));
     if (signal?.aborted) callOff();
     else (call.verb === 'watch' ? this.#watchWire : this.#wire).send(exchange);
@@ -254,7 +266,7 @@ export function tryParse(text: string): unknown {
   }
 }
 
-async function readRefusal(call: Call, exchange: Exchange): Promise<KubeError> {
+async function readRefusal(call: Call, exchange: Exchange, nowMs: number): Promise<KubeError> {
   const body = tryParse(await collect(call, exchange));
-  return refusal(describe(call), exchange.status, body, exchange.retryAfter);
+  return refusal(describe(call), exchange.status, body, retryWait(exchange.retryAfter, nowMs));
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { AnswerParser } from './answer-parser.ts';
+import { AnswerParser, dateIn } from './answer-parser.ts';
 import { type Carrier, dialLimit, type Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
 
 /** Opens a connection to the server; throws where it cannot even begin. */
@@ -112,7 +112,7 @@ class Line implements Carrier {
     this.#socket = socket;
     this.#owner = owner;
     this.#parser = new AnswerParser({
-      head: (status, retryAfter) => this.#begin(status, retryAfter),
+      head: (status, retryAfter, text) => this.#begin(status, retryAfter, text),
       data: (bytes) => this.#exchange?.push(bytes),
       end: (reusable) => this.#end(reusable),
     });
@@ -160,10 +160,10 @@ class Line implements Carrier {
     }
   }
 
-  #begin(status: number, retryAfter: string | undefined): void {
+  #begin(status: number, retryAfter: string | undefined, head: string): void {
     const exchange = this.#exchange;
     if (exchange && exchange.idleMs !== exchange.headMs) this.#socket.setTimeout(exchange.idleMs);
-    exchange?.begin(status, retryAfter);
+    exchange?.begin(status, retryAfter, exchange.asksDate ? dateIn(head) : undefined);
   }
 
   #end(reusable: boolean): void {

@@ -47,6 +47,7 @@ async function receiver(...statuses: number[]) {
 function impatient(waits: number[]): Clock {
   return {
     now: () => 0,
+    wall: () => 0,
     after(ms, fn) {
       waits.push(ms);
       const soon = setImmediate(fn);

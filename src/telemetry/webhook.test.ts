@@ -55,6 +55,7 @@ test('while nobody answers nothing is given up, and the pauses grow to a minute 
   const waits: number[] = [];
   const { webhook, said } = webhookTo(host, {
     now: () => 0,
+    wall: () => 0,
     after(ms, fn) {
       waits.push(ms);
       const soon = setImmediate(fn);

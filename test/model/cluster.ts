@@ -136,7 +136,7 @@ export class Cluster {
   }
 
   #now(): string {
-    return formatTime(this.clock.now() / 1000);
+    return formatTime(this.clock.wall() / 1000);
   }
 
   #store(plural: string, type: RawEvent['type'], before: Json | undefined, object: Json): Json {

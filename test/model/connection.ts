@@ -91,7 +91,7 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
     list,
     watch,
     discover: async () => [],
-    serverTime: () => cluster.clock.now(),
+    serverNow: () => cluster.clock.wall(),
     get: ({ plural }: Resource, { namespace = '', name }: ObjectRef) =>
       read('get', plural, () => {
         const found = cluster.find(plural, namespace, name);

@@ -225,7 +225,7 @@ export class World {
     const { clock } = this.cluster;
     const metrics = createMetrics({ byNamespace: false });
     const write = (line: string): void => this.#tell(line.trim());
-    const log = createLog({ format: '', level: 'info', write, now: () => clock.now() });
+    const log = createLog({ format: '', level: 'info', write, now: () => clock.wall() });
     const leadership = aloneLeadership();
     const nothing = (): void => {};
     const report = new Report({

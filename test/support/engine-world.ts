@@ -96,6 +96,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     strategy: 'env-vars',
     keyId: 'k',
     clock,
+    serverNow: () => clock.wall(),
     sources,
     graph: new Graph(),
     queue: {

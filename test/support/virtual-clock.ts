@@ -2,6 +2,8 @@ import type { Clock } from '../../src/runtime/clock.ts';
 
 /** A clock that a test owns: time passes only in `advance`. */
 export interface VirtualClock extends Clock {
+  /** Somebody sets the wall clock, by so much; no time passes. */
+  jump(ms: number): void;
   /** Lets time pass; what comes due on the way is called in order, at its own time. */
   advance(ms: number): void;
   /** As `advance`, and lets promises settle before and after everything that comes due. */
@@ -10,8 +12,10 @@ export interface VirtualClock extends Clock {
   readonly timers: number;
 }
 
-export function virtualClock(start = 0): VirtualClock {
-  let now = start;
+/** Begins at `wall` by the wall clock. What passes is counted from zero, so that to take one for the other shows. */
+export function virtualClock(wall = 0): VirtualClock {
+  let now = 0;
+  let aheadMs = wall;
   let timers: { readonly at: number; readonly fn: () => void }[] = [];
 
   const fireNext = (until: number): boolean => {
@@ -28,6 +32,10 @@ export function virtualClock(start = 0): VirtualClock {
 
   return {
     now: () => now,
+    wall: () => now + aheadMs,
+    jump(ms) {
+      aheadMs += ms;
+    },
     after(ms, fn) {
       const timer = { at: now + ms, fn };
       timers.push(timer);

@@ -14,7 +14,6 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
   const none = () => {};
   const act = createAct({
     client,
-    clock: world.clock,
     policy,
     strategy: 'env-vars',
     keyId: 'k',

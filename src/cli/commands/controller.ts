@@ -45,7 +45,7 @@ export async function runControllerCommand(argv: readonly string[], io: Io): Pro
     format: parsed.settings.logFormat,
     level: parsed.settings.logLevel,
     write: io.stderr,
-    now: systemClock.now,
+    now: systemClock.wall,
   });
   try {
     await startController(parsed.settings, parsed.warnings, log, io);

@@ -100,7 +100,7 @@ async function report(
   namespace: string | undefined,
 ): Promise<Report> {
   const cluster = await readCluster(client, settings, namespace);
-  const facts = { settings, nowMs: Date.now() };
+  const facts = { settings, nowMs: client.serverNow() };
   const diagnoses = cluster.workloads.map(({ kind, object }) =>
     diagnose(kind, object, cluster.sourcesOf(object.metadata.namespace ?? ''), facts),
   );

@@ -149,7 +149,7 @@ export class Stage {
     const file = logFile(dir, 'attune');
     mkdirSync(dirname(file), { recursive: true });
     const write = (line: string): void => appendFileSync(file, line);
-    const log = createLog({ format: '', level: 'info', write, now: systemClock.now });
+    const log = createLog({ format: '', level: 'info', write, now: systemClock.wall });
     return {
       ...log,
       info: (message, fields) => {
