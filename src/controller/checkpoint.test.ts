@@ -3,8 +3,9 @@ import { WEB, web } from '../../test/support/engine-world.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import type { Exchange } from '../../test/support/scripted-api.ts';
 import { startClient } from '../../test/support/scripted-client.ts';
-import { virtualClock } from '../../test/support/virtual-clock.ts';
+import { tellingWorld } from '../../test/support/telling-world.ts';
 import { Checkpoint } from './checkpoint.ts';
+import { LedgerReport } from './ledger-report.ts';
 import type { ShardContent } from './ledger-shard.ts';
 import { newState } from './workload-state.ts';
 
@@ -15,8 +16,8 @@ interface Shard {
 
 /** One ConfigMap, on a server that leaves it to the test when a write is carried out. */
 async function ledger() {
-  const clock = virtualClock();
-  const writes: { readonly carryOut: () => void }[] = [];
+  const { clock, deps, lines, metric } = tellingWorld();
+  const writes: { readonly carryOut: () => void; readonly exchange: Exchange }[] = [];
   let stored: Shard | undefined;
   const carryOut = (exchange: Exchange): void => {
     const shard = JSON.parse(exchange.body) as Shard;
@@ -29,7 +30,7 @@ async function ledger() {
     exchange.json(200, stored);
   };
   const { client } = await startClient((exchange) => {
-    if (exchange.verb !== 'get') writes.push({ carryOut: () => carryOut(exchange) });
+    if (exchange.verb !== 'get') writes.push({ exchange, carryOut: () => carryOut(exchange) });
     else if (stored) exchange.json(200, stored);
     else exchange.status(404, 'NotFound');
   });
@@ -43,12 +44,14 @@ async function ledger() {
     catchUpMaxMs: Number.POSITIVE_INFINITY,
     states: () => new Map([[WEB, state]]),
     mayWrite: () => true,
-    report: { checkpoint: () => {}, ledgerWritten: () => {}, ledgerFailed: () => {} },
+    report: new LedgerReport(deps),
   });
   return {
     clock,
     checkpoint,
     writes,
+    lines,
+    metric,
     apply(data: string) {
       state.applied.set('ConfigMap/app', data);
       checkpoint.touch(WEB);
@@ -112,4 +115,38 @@ test('the past of a kind that cannot be listed yet is kept until it can', async 
   expect(checkpoint.entry('Rollout/shop/web', 'w')).toBeDefined();
   checkpoint.listed('ConfigMap', 'shop');
   expect(checkpoint.entry('Rollout/shop/web', 'w')).toBeUndefined();
+});
+
+test('a write that fails for a moment is tried again, and nothing is said', async () => {
+  const { clock, checkpoint, writes, apply, stored, lines, metric } = await ledger();
+  await checkpoint.load();
+  checkpoint.forgetPast();
+  apply('1');
+  clock.advance(1000);
+  await eventually(() => writes.length).toBe(1);
+  writes[0]?.exchange.cut();
+  await eventually(() => metric('attune_ledger_writes_total{result="error"}')).toBe(1);
+  await eventually(() => {
+    clock.advance(1000);
+    return writes.length;
+  }).toBe(2);
+  writes[1]?.carryOut();
+  await eventually(stored).toEqual({ [WEB]: '1' });
+  expect(lines.filter((line) => line.includes('level=warning'))).toEqual([]);
+  expect(lines.join()).not.toContain('cannot be kept');
+});
+
+test('a server that asks for time gets it', async () => {
+  const { clock, checkpoint, writes, apply, metric } = await ledger();
+  await checkpoint.load();
+  checkpoint.forgetPast();
+  apply('1');
+  clock.advance(1000);
+  await eventually(() => writes.length).toBe(1);
+  writes[0]?.exchange.json(429, { kind: 'Status', reason: 'TooManyRequests' }, { 'retry-after': '20' });
+  await eventually(() => metric('attune_ledger_writes_total{result="error"}')).toBe(1);
+  await clock.run(19_000);
+  expect(writes).toHaveLength(1);
+  await clock.run(1000);
+  await eventually(() => writes.length).toBe(2);
 });
