@@ -49,7 +49,9 @@ export async function readLedger(
         if (what !== 'found' && readable) notes.push(CHECKPOINT[what]);
       },
       ledgerWritten: () => {},
-      ledgerFailed: (error) => {
+      ledgerFailed: () => {},
+      ledgerKept: () => {},
+      ledgerUnreadable: (error) => {
         readable = false;
         notes.push(`the checkpoint in namespace ${namespace} cannot be read: ${error.message}`);
       },

@@ -3,8 +3,9 @@ import { WEB, web } from '../../test/support/engine-world.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import type { Exchange } from '../../test/support/scripted-api.ts';
 import { startClient } from '../../test/support/scripted-client.ts';
-import { virtualClock } from '../../test/support/virtual-clock.ts';
+import { tellingWorld } from '../../test/support/telling-world.ts';
 import { Checkpoint } from './checkpoint.ts';
+import { LedgerReport } from './ledger-report.ts';
 import type { ShardContent } from './ledger-shard.ts';
 import { newState } from './workload-state.ts';
 
@@ -18,10 +19,9 @@ const SERVER_MS = Date.UTC(2026, 0, 1, 12);
 
 /** One ConfigMap, on a server that leaves it to the test when a write is carried out. */
 async function ledger({ wall = SERVER_MS, catchUpMaxMs = Number.POSITIVE_INFINITY } = {}) {
-  const clock = virtualClock(wall);
-  const told: string[] = [];
+  const { clock, deps, lines, metric } = tellingWorld('debug', wall);
   const date = () => ({ date: new Date(SERVER_MS + clock.now()).toUTCString() });
-  const writes: { readonly carryOut: () => void }[] = [];
+  const writes: { readonly carryOut: () => void; readonly exchange: Exchange }[] = [];
   let stored: Shard | undefined;
   const carryOut = (exchange: Exchange): void => {
     const shard = JSON.parse(exchange.body) as Shard;
@@ -34,7 +34,7 @@ async function ledger({ wall = SERVER_MS, catchUpMaxMs = Number.POSITIVE_INFINIT
     exchange.json(200, stored, date());
   };
   const answer = (exchange: Exchange): void => {
-    if (exchange.verb !== 'get') writes.push({ carryOut: () => carryOut(exchange) });
+    if (exchange.verb !== 'get') writes.push({ exchange, carryOut: () => carryOut(exchange) });
     else exchange.json(stored ? 200 : 404, stored ?? {}, date());
   };
   const { client } = await startClient(answer, { clock });
@@ -49,13 +49,14 @@ async function ledger({ wall = SERVER_MS, catchUpMaxMs = Number.POSITIVE_INFINIT
     states: () => new Map([[WEB, state]]),
     seen: () => ({}),
     mayWrite: () => true,
-    report: { checkpoint: (what) => void told.push(what), ledgerWritten: () => {}, ledgerFailed: () => {} },
+    report: new LedgerReport(deps),
   });
   return {
     clock,
     checkpoint,
     writes,
-    told,
+    lines,
+    metric,
     apply(data: string) {
       state.applied.set('ConfigMap/app', data);
       checkpoint.touch(WEB);
@@ -130,16 +131,16 @@ const WALLS = [
 
 test.each(WALLS)("an absence is measured by the server's clock, with a wall clock that is %s", async (_, offMs) => {
   const found = async (awayMs: number, catchUpMaxMs: number) => {
-    const { checkpoint, told, write } = await ledger({ wall: SERVER_MS + offMs, catchUpMaxMs });
+    const { checkpoint, lines, write } = await ledger({ wall: SERVER_MS + offMs, catchUpMaxMs });
     write({ [WEB]: 'A' }, SERVER_MS - awayMs);
     await checkpoint.load();
-    return told.at(-1);
+    return lines.join();
   };
-  expect(await found(HOUR_MS, 24 * HOUR_MS)).toBe('found');
-  expect(await found(23 * HOUR_MS, 24 * HOUR_MS)).toBe('found');
-  expect(await found(25 * HOUR_MS, 24 * HOUR_MS)).toBe('too-old');
+  expect(await found(HOUR_MS, 24 * HOUR_MS)).toContain('ledger found');
+  expect(await found(23 * HOUR_MS, 24 * HOUR_MS)).toContain('ledger found');
+  expect(await found(25 * HOUR_MS, 24 * HOUR_MS)).toContain('older than');
   // Whoever wants nothing of the past gets nothing, however soon.
-  expect(await found(0, 0)).toBe('too-old');
+  expect(await found(0, 0)).toContain('older than');
 });
 
 test.each(WALLS)("the ledger is written in the server's time, with a wall clock that is %s", async (_, offMs) => {
@@ -153,4 +154,38 @@ test.each(WALLS)("the ledger is written in the server's time, with a wall clock 
   writes[0]?.carryOut();
   await eventually(alive).toBeDefined();
   expect(Math.abs((alive() ?? 0) - SERVER_MS - clock.now())).toBeLessThanOrEqual(1000);
+});
+
+test('a write that fails for a moment is tried again, and nothing is said', async () => {
+  const { clock, checkpoint, writes, apply, stored, lines, metric } = await ledger();
+  await checkpoint.load();
+  checkpoint.forgetPast();
+  apply('1');
+  clock.advance(1000);
+  await eventually(() => writes.length).toBe(1);
+  writes[0]?.exchange.cut();
+  await eventually(() => metric('attune_ledger_writes_total{result="error"}')).toBe(1);
+  await eventually(() => {
+    clock.advance(1000);
+    return writes.length;
+  }).toBe(2);
+  writes[1]?.carryOut();
+  await eventually(stored).toEqual({ [WEB]: '1' });
+  expect(lines.filter((line) => line.includes('level=warning'))).toEqual([]);
+  expect(lines.join()).not.toContain('cannot be kept');
+});
+
+test('a server that asks for time gets it', async () => {
+  const { clock, checkpoint, writes, apply, metric } = await ledger();
+  await checkpoint.load();
+  checkpoint.forgetPast();
+  apply('1');
+  clock.advance(1000);
+  await eventually(() => writes.length).toBe(1);
+  writes[0]?.exchange.json(429, { kind: 'Status', reason: 'TooManyRequests' }, { 'retry-after': '20' });
+  await eventually(() => metric('attune_ledger_writes_total{result="error"}')).toBe(1);
+  await clock.run(19_000);
+  expect(writes).toHaveLength(1);
+  await clock.run(1000);
+  await eventually(() => writes.length).toBe(2);
 });

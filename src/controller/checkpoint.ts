@@ -7,6 +7,7 @@ import { KubeError } from '../kube/kube-error.ts';
 import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CheckpointEntry } from './engine-deps.ts';
+import type { LedgerReport } from './ledger-report.ts';
 import { type KeptWorkload, LedgerShard, type ShardContent } from './ledger-shard.ts';
 import { keptLooks, type WorkloadState } from './workload-state.ts';
 
@@ -23,11 +24,10 @@ export interface CheckpointDeps {
   readonly mayWrite: () => boolean;
   /** How far we have heard of each kind of source. */
   readonly seen: () => Seen;
-  readonly report: {
-    checkpoint(what: 'first-start' | 'too-old' | 'other-key' | 'found'): void;
-    ledgerWritten(): void;
-    ledgerFailed(error: KubeError): void;
-  };
+  readonly report: Pick<
+    LedgerReport,
+    'checkpoint' | 'ledgerUnreadable' | 'ledgerWritten' | 'ledgerFailed' | 'ledgerKept'
+  >;
 }
 
 const FLUSH_MS = 1000;
@@ -223,7 +223,8 @@ export class Checkpoint {
         this.#failed(error);
       }
     }
-    if (this.#lastError) this.#arm(isTransient(this.#lastError) ? FLUSH_MS : HEARTBEAT_MS);
+    if (this.#lastError) this.#arm(againMs(this.#lastError));
+    else this.#deps.report.ledgerKept();
   }
 
   /** The text of each shard that moved, by its number; grows the number of shards until each fits. */
@@ -284,8 +285,8 @@ export class Checkpoint {
     try {
       return await shard.read();
     } catch (error) {
-      if (KubeError.is(error) && isTransient(error)) throw error;
-      this.#failed(error);
+      if (!KubeError.is(error) || isTransient(error)) throw error;
+      this.#deps.report.ledgerUnreadable(error);
       return undefined;
     }
   }
@@ -295,7 +296,7 @@ export class Checkpoint {
     for (const [key, entry] of Object.entries(content.workloads)) this.#past.set(key, { seen, ...entry });
   }
 
-  /** Only what the server refuses for good is done without. */
+  /** Whatever it was, it is tried again: soon, or seldom where the server refuses for good. */
   #failed(error: unknown): void {
     if (!KubeError.is(error)) throw error;
     this.#lastError = error;
@@ -307,6 +308,10 @@ function laterOf(one: Seen, other: Seen): Seen {
   const kinds = Object.keys(one) as SourceKind[];
   return Object.fromEntries(kinds.map((kind) => [kind, Math.max(one[kind] ?? 0, other[kind] ?? 0)]));
 }
+
+/** What the server refuses for good is tried again with the next heartbeat. */
+const againMs = (error: KubeError): number =>
+  isTransient(error) ? Math.max(FLUSH_MS, error.retryAfterMs ?? 0) : HEARTBEAT_MS;
 
 /** Of a workload's key or a source's id. */
 const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));

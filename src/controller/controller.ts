@@ -88,14 +88,9 @@ async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Ha
 }
 
 /** Beside the work: nobody has to wait for it. */
-async function establishLedger(
-  { clock, log, report }: ControllerDeps,
-  ledger: Checkpoint,
-  term: AbortSignal,
-): Promise<void> {
-  const retrying = (error: KubeError): void => report.waitingForServer(error);
+async function establishLedger({ clock, log }: ControllerDeps, ledger: Checkpoint, term: AbortSignal): Promise<void> {
   try {
-    await patiently(() => ledger.establish(), { clock, signal: term, retrying });
+    await patiently(() => ledger.establish(), { clock, signal: term });
   } catch (error) {
     if (!term.aborted) log.error('the ledger cannot be written', { error: String(error) });
   }

@@ -1,5 +1,5 @@
 import type { SourceRef } from '../api/sources.ts';
-import { ABSENT, type Lifecycle, lifecycleOf } from '../domain/ledger.ts';
+import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
 import { Checkpoint } from './checkpoint.ts';
@@ -65,7 +65,11 @@ export function createCore(
   const reader: SourceReader = createReader(deps, { door, sources, turned });
   const begin = (): void => {
     begun = true;
-    deps.metrics.beforeRender(() => fillGauges(deps, engine, sources));
+    deps.metrics.beforeRender(() => {
+      fillGauges(deps, engine, sources);
+      deps.metrics.set('attune_unread_sources', {}, reader.pending);
+      deps.metrics.set('attune_leader', {}, deps.leadership.mayWrite() ? 1 : 0);
+    });
   };
   return {
     sources,
@@ -123,7 +127,8 @@ function createReader(
       const source = door.source(ref.kind, object, true, sources.get(ref));
       turned(ref, sources.fill(source), Number(source.resourceVersion));
     },
-    unreadable: (ref, error) => report.unreadable(ref, error),
+    isNeeded: (ref) => sources.current(ref) === UNKNOWN,
+    report,
   });
 }
 

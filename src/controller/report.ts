@@ -4,11 +4,9 @@ import { inactionOf } from '../domain/effect.ts';
 import { ABSENT, UNKNOWN } from '../domain/ledger.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import type { KubeError } from '../kube/kube-error.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Alert } from '../telemetry/alerts.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { Change } from './act.ts';
+import type { SystemReportDeps } from './ledger-report.ts';
 import type { Turn } from './source-book.ts';
 import { SystemReport } from './system-report.ts';
 import type { WorkloadState } from './workload-state.ts';
@@ -34,15 +32,12 @@ export interface Outcome {
   readonly changes: readonly Change[];
 }
 
-export interface ReportDeps {
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
+export interface ReportDeps extends SystemReportDeps {
   readonly post: (event: WorkloadEvent) => void;
   readonly alert: (alert: Alert) => void;
   readonly byNamespace: boolean;
-  /** A standby knows everything and says nothing. */
-  readonly mayTell: () => boolean;
+  /** Upstream tells each source of a rollout by itself. */
+  readonly compat: boolean;
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
@@ -51,6 +46,9 @@ const COMPONENT: Readonly<Record<SourceKind, string>> = {
   Secret: 'reloader-secrets',
   SecretProviderClass: 'reloader-secretproviderclasspodstatuses',
 };
+/** An Event's message has room for about 1,000 characters, and nobody reads more names than a few. */
+const MAX_LISTED = 10;
+const MAX_LIST = 500;
 /** Who uses a source but did not ask is named in the log, so that nobody has to guess; a few are enough. */
 const MAX_SILENT = 3;
 
@@ -59,7 +57,7 @@ export class Report extends SystemReport {
   readonly #deps: ReportDeps;
 
   constructor(deps: ReportDeps) {
-    super(deps.log, deps.metrics);
+    super(deps);
     this.#deps = deps;
   }
 
@@ -94,7 +92,7 @@ export class Report extends SystemReport {
   }
 
   reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void {
-    const { log, metrics, clock, post, alert, onOutcome } = this.#deps;
+    const { metrics, clock, alert, onOutcome } = this.#deps;
     const { ref } = state.workload;
     this.#count(state, true);
     metrics.increment('reloader_workloads_matched_total', { kind: ref.kind });
@@ -105,21 +103,40 @@ export class Report extends SystemReport {
       { workload_kind: ref.kind },
       Math.max(0, clock.now() - state.lastChangeAt) / 1000,
     );
-    for (const { ref: source, verdict } of changes) {
-      const type = SOURCE_TYPE[source.kind];
-      const cause = `Changes detected in '${source.name}' of type '${type}' in namespace '${source.namespace}'`;
-      const what = `'${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}'`;
-      log.info(`${cause}; updated ${what}`, { reason: verdict.because, rule: verdict.rule });
-      post(this.#event(state, 'Normal', 'Reloaded', `${cause}, Updated ${what}`, COMPONENT[source.kind]));
+    if (this.#deps.compat) for (const change of changes) this.#tellReload(state, [change]);
+    else this.#tellReload(state, changes);
+    for (const { ref: source } of changes) {
       alert({
         source: source.name,
-        sourceType: type,
+        sourceType: SOURCE_TYPE[source.kind],
         namespace: source.namespace,
         workload: ref.name,
         workloadKind: ref.kind,
       });
     }
     onOutcome?.({ state, changes });
+  }
+
+  /** One Event and one line, however many sources: which they all are is told to who asks for details. */
+  #tellReload(state: WorkloadState, changes: readonly Change[]): void {
+    const { log, post } = this.#deps;
+    const { ref } = state.workload;
+    const [first] = changes;
+    if (!first) return;
+    const what = `'${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}'`;
+    const causeOf = (some: readonly Change[]) =>
+      `Changes detected in ${listed(some)} in namespace '${first.ref.namespace}'`;
+    const cause = causeOf(changes);
+    post(this.#event(state, 'Normal', 'Reloaded', `${cause}, Updated ${what}`, COMPONENT[first.ref.kind]));
+    if (changes.length === 1) {
+      log.info(`${cause}; updated ${what}`, { reason: first.verdict.because, rule: first.verdict.rule });
+      return;
+    }
+    log.info(`${cause}; updated ${what}`, { sources: changes.length });
+    for (const change of changes) {
+      const { because: reason, rule } = change.verdict;
+      log.debug(`${causeOf([change])}; updated ${what}`, { reason, rule });
+    }
   }
 
   failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: string): void {
@@ -160,6 +177,7 @@ export class Report extends SystemReport {
 
   /** `helm upgrade` changed source and template in one go: the new pods have the new data already. */
   settledByOther(state: WorkloadState, ref: SourceRef): void {
+    if (!this.#deps.mayTell()) return;
     this.#deps.metrics.increment('attune_settled_total', { how: 'already-rolled' });
     this.#deps.log.info(`${nameOf(state)} already rolls for ${ref.kind} ${ref.name}: its template changed after it`);
   }
@@ -208,6 +226,18 @@ export class Report extends SystemReport {
     const apiVersion = kind?.group ? `${kind.group}/${kind.version}` : 'v1';
     return { regarding: { apiVersion, ...ref, uid }, type, reason, message, component };
   }
+}
+
+/** The sources of a rollout, in the words of upstream: as many as fit, and how many there are beyond. */
+function listed(changes: readonly Change[]): string {
+  const words = changes.map(({ ref: { name, kind } }) => `'${name}' of type '${SOURCE_TYPE[kind]}'`);
+  let fits = 1;
+  for (let length = words[0]?.length ?? 0; fits < Math.min(words.length, MAX_LISTED); fits += 1) {
+    length += words[fits]?.length ?? 0;
+    if (length > MAX_LIST) break;
+  }
+  const more = words.length - fits;
+  return more > 0 ? `${words.slice(0, fits).join(', ')} and ${more} more` : words.join(', ');
 }
 
 /** What nobody needed was never read, so that it changed can only be supposed. */

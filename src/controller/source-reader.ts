@@ -1,8 +1,9 @@
 import type { KubeObject } from '../api/objects.ts';
-import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
+import { CONFIG_MAPS, type Resource, SECRETS } from '../api/resources.ts';
 import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../api/sources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
+import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
 import { runWorkers } from '../runtime/worker.ts';
@@ -12,25 +13,48 @@ export interface SourceReaderDeps {
   readonly clock: Clock;
   /** The object as it is now; undefined: it is gone, or not to be read. */
   readonly read: (ref: SourceRef, object: KubeObject | undefined) => void;
-  readonly unreadable: (ref: SourceRef, error: KubeError) => void;
+  /** Whether its bytes are still to be known: a change brings them along. */
+  readonly isNeeded: (ref: SourceRef) => boolean;
+  readonly report: {
+    /** It may not be read, and is listed instead. */
+    readByListing(ref: SourceRef, error: KubeError): void;
+    unreadable(ref: SourceRef, error: KubeError): void;
+  };
 }
 
 const WORKERS = 16;
+// Rights that are missing may be granted one day, and nothing tells us.
+const REFUSED_MS = 600_000;
 // From so many on, and if they are at least this part of what is there.
 const LIST_FROM = 32;
 const LIST_SHARE = 4;
 const RESOURCES = { ConfigMap: CONFIG_MAPS, Secret: SECRETS };
+
+interface Wanted {
+  readonly ref: SourceRef;
+  readonly waiters: (() => void)[];
+  /** At least once, whatever came of it. */
+  tried: boolean;
+}
+
 const whereabouts = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
 
 /** Reads the bytes of sources that were listed without them, and that somebody turned out to use. Once each. */
 export class SourceReader {
   readonly #deps: SourceReaderDeps;
   readonly #queue: KeyedQueue<SourceKey>;
-  readonly #wanted = new Map<SourceKey, { readonly ref: SourceRef; readonly waiters: (() => void)[] }>();
+  readonly #wanted = new Map<SourceKey, Wanted>();
+  /** Kinds and namespaces of which objects may not be read one by one. */
+  readonly #listedOnly = new Set<string>();
 
   constructor(deps: SourceReaderDeps) {
     this.#deps = deps;
     this.#queue = new KeyedQueue<SourceKey>({ clock: deps.clock });
+  }
+
+  /** How many somebody needs and nobody has read. */
+  get pending(): number {
+    return [...this.#wanted.values()].filter(({ ref }) => this.#deps.isNeeded(ref)).length;
   }
 
   want(ref: SourceRef): void {
@@ -38,7 +62,7 @@ export class SourceReader {
     if (ref.kind === 'SecretProviderClass') return;
     const key = sourceKey(ref);
     if (this.#wanted.has(key)) return;
-    this.#wanted.set(key, { ref, waiters: [] });
+    this.#wanted.set(key, { ref, waiters: [], tried: false });
     this.#queue.add(key);
   }
 
@@ -74,9 +98,8 @@ export class SourceReader {
 
   /** Waits until everything wanted so far has been tried once. */
   async settled(): Promise<void> {
-    await Promise.all(
-      [...this.#wanted.values()].map(({ waiters }) => new Promise<void>((resolve) => waiters.push(resolve))),
-    );
+    const untried = [...this.#wanted.values()].filter(({ tried }) => !tried);
+    await Promise.all(untried.map(({ waiters }) => new Promise<void>((resolve) => waiters.push(resolve))));
   }
 
   run(): Promise<void> {
@@ -85,10 +108,13 @@ export class SourceReader {
       handle: (key) => this.#read(key),
       failed: (key, error) => {
         if (!KubeError.is(error)) throw error;
-        this.#queue.retry(key, error.retryAfterMs);
+        const again = isTransient(error) ? error.retryAfterMs : REFUSED_MS * (1 + Math.random());
+        this.#queue.retry(key, again);
         const wanted = this.#wanted.get(key);
-        if (wanted) this.#deps.unreadable(wanted.ref, error);
-        for (const waiter of wanted?.waiters.splice(0) ?? []) waiter();
+        if (!wanted) return;
+        this.#deps.report.unreadable(wanted.ref, error);
+        wanted.tried = true;
+        for (const waiter of wanted.waiters.splice(0)) waiter();
       },
     });
   }
@@ -102,19 +128,40 @@ export class SourceReader {
     const wanted = this.#wanted.get(key);
     if (!wanted) return;
     const { ref, waiters } = wanted;
-    const object = await this.#get(ref);
+    const isNeeded = this.#deps.isNeeded(ref);
+    const object = isNeeded ? await this.#find(ref) : undefined;
     this.#wanted.delete(key);
-    this.#deps.read(ref, object);
+    if (isNeeded) this.#deps.read(ref, object);
     for (const waiter of waiters) waiter();
   }
 
-  async #get(ref: SourceRef): Promise<KubeObject | undefined> {
+  /** Who may list may see everything, also one by its name: to be refused the reading alone keeps nothing from us. */
+  async #find(ref: SourceRef): Promise<KubeObject | undefined> {
+    const { kind } = ref;
+    if (kind === 'SecretProviderClass') return undefined;
+    const resource = RESOURCES[kind];
+    const where = whereabouts(ref);
+    const isListed = this.#listedOnly.has(where);
     try {
-      const { kind } = ref;
-      return kind === 'SecretProviderClass' ? undefined : await this.#deps.client.get<KubeObject>(RESOURCES[kind], ref);
+      if (isListed) return await this.#listOne(resource, ref);
+      return await this.#deps.client.get<KubeObject>(resource, ref);
     } catch (error) {
-      if (KubeError.is(error) && error.status === 404) return undefined;
-      throw error;
+      if (!KubeError.is(error)) throw error;
+      if (error.status === 404) return undefined;
+      // The other way next time.
+      if (error.status === 403 && isListed) this.#listedOnly.delete(where);
+      if (error.status !== 403 || isListed) throw error;
+      this.#listedOnly.add(where);
+      this.#deps.report.readByListing(ref, error);
+      return await this.#listOne(resource, ref);
     }
+  }
+
+  async #listOne(resource: Resource, { namespace, name }: SourceRef): Promise<KubeObject | undefined> {
+    for await (const page of this.#deps.client.list(resource, { namespace, fieldSelector: `metadata.name=${name}` })) {
+      const [object] = page.items;
+      if (object) return object;
+    }
+    return undefined;
   }
 }

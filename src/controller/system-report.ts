@@ -1,32 +1,48 @@
 import type { Resource } from '../api/resources.ts';
-import type { SourceRef } from '../api/sources.ts';
+import type { SourceKind, SourceRef } from '../api/sources.ts';
 import { UNKNOWN } from '../domain/ledger.ts';
 import type { Workload, WorkloadRef } from '../domain/workload.ts';
 import type { Scope } from '../kube/client.ts';
-import type { KubeError } from '../kube/kube-error.ts';
+import type { DropCause } from '../kube/event-drops.ts';
+import type { EventPost } from '../kube/event-post.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import { isTransient } from '../kube/patiently.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { LedgerReport, ownCure, type SystemReportDeps } from './ledger-report.ts';
 import type { Turn } from './source-book.ts';
 
-const CHECKPOINT = {
-  'first-start': 'no ledger from before: everything that runs counts as current, nothing is rolled for the past',
-  'too-old': 'the ledger is older than --catch-up-max: everything that runs counts as current',
-  'other-key': 'the ledger was written with another key or in the other mode: everything that runs counts as current',
-  found: 'ledger found: what changed in the meantime is caught up',
-} as const;
+// What goes on and on is told so often.
+const AGAIN_MS = 60_000;
 
 /** Upstream's words. */
 const EVENT_TYPE = { add: 'add', change: 'update', remove: 'delete' } as const;
 
+const PLURAL: Readonly<Record<SourceKind, string>> = {
+  ConfigMap: 'configmaps',
+  Secret: 'secrets',
+  SecretProviderClass: 'secretproviderclasses',
+};
+
+const DROPPED: Readonly<Record<DropCause, string>> = {
+  full: 'too many were waiting for the API server',
+  talkative: 'single objects had their share of 25, and one more every five minutes',
+  stopped: 'there was no time left to send them',
+};
+
 /** What there is to say about the program itself: what it may not see, what it cannot keep, who leads. */
-export class SystemReport {
+export class SystemReport extends LedgerReport {
   readonly #log: Log;
   readonly #metrics: Metrics;
-  readonly #said = new Set<string>();
+  readonly #clock: Clock;
+  readonly #said = new Map<string, number>();
 
-  constructor(log: Log, metrics: Metrics) {
-    this.#log = log;
-    this.#metrics = metrics;
+  constructor(deps: SystemReportDeps) {
+    super(deps);
+    this.#log = deps.log;
+    this.#metrics = deps.metrics;
+    this.#clock = deps.clock;
   }
 
   turned(turn: Turn): void {
@@ -47,29 +63,18 @@ export class SystemReport {
     if (!inScope) this.#metrics.increment('reloader_skipped_total', { reason: 'ignored_or_not_selected' });
   }
 
-  checkpoint(what: keyof typeof CHECKPOINT): void {
-    this.#log.info(CHECKPOINT[what]);
-  }
-
-  ledgerWritten(): void {
-    this.#metrics.increment('attune_ledger_writes_total', { result: 'success' });
-  }
-
-  ledgerFailed(error: KubeError): void {
-    this.#metrics.increment('attune_ledger_writes_total', { result: 'error' });
-    this.#once('the ledger cannot be kept, so changes during a downtime would be lost', error, 'configmaps');
-  }
-
   keyless(error: KubeError | undefined): void {
-    this.#once('nothing is remembered about Secrets over a restart', error, 'secrets');
+    const message = 'nothing is remembered about Secrets over a restart';
+    this.#withoutOwn(message, error, 'get and create on secrets');
   }
 
   unsafeJobs(error: KubeError | undefined): void {
-    this.#once('Jobs are replaced without a safety net: a crash between delete and create loses one', error, 'secrets');
+    const message = 'Jobs are replaced without a safety net: a crash between delete and create loses one';
+    this.#withoutOwn(message, error, 'get, create and patch on secrets');
   }
 
   stuckJob({ namespace, name }: WorkloadRef, error: KubeError): void {
-    this.#log.error(`Job ${namespace}/${name} is being replaced, and there is no new one yet: ${error.message}`, {
+    this.#log.error(`Job ${namespace}/${name} is being replaced, and that is not finished yet: ${error.message}`, {
       again: 'soon',
     });
   }
@@ -83,11 +88,52 @@ export class SystemReport {
   }
 
   waitingForServer(error: KubeError): void {
-    this.#log.warn(`waiting for the API server: ${error.message}`);
+    if (this.#isDue(`waiting ${causeOf(error)}`, AGAIN_MS)) {
+      this.#log.warn(`waiting for the API server: ${error.message}`);
+    }
   }
 
-  unreadable(ref: SourceRef, error: KubeError): void {
-    this.#log.warn(`cannot read ${ref.kind} ${ref.namespace}/${ref.name}: ${error.message}`);
+  /** Sources of a kind may not be read one by one. */
+  readByListing({ kind }: SourceRef, error: KubeError): void {
+    this.#metrics.increment('attune_source_read_errors_total', { kind, reason: error.reason });
+    if (!this.#isDue(`listed ${kind}`)) return;
+    const plural = PLURAL[kind];
+    this.#log.warn(`${plural} may not be read one by one, so each is listed by its name: ${error.message}`, {
+      cure: `grant get on ${plural}`,
+    });
+  }
+
+  /** Told once for each kind and cause; what follows is only counted. */
+  unreadable({ kind, namespace, name }: SourceRef, error: KubeError): void {
+    this.#metrics.increment('attune_source_read_errors_total', { kind, reason: error.reason });
+    const message = `cannot read ${kind} ${namespace}/${name}: ${error.message}`;
+    if (!this.#isDue(`unreadable ${kind} ${causeOf(error)}`)) this.#log.debug(message);
+    else {
+      this.#log.warn(`${message}; until it can be read, or changes, its users are left as they are`, {
+        again: isTransient(error) ? 'soon' : 'in some minutes',
+        cure: error.status === 403 ? `grant get on ${PLURAL[kind]}` : undefined,
+        further: 'counted in attune_source_read_errors_total',
+      });
+    }
+  }
+
+  /** Some Events find no room, or their object had its share. */
+  droppingEvents(cause: DropCause, { regarding: { kind, namespace, name } }: EventPost): void {
+    this.#log.warn(`Events are being dropped: ${DROPPED[cause]}`, { first: `${kind} ${namespace ?? ''}/${name}` });
+  }
+
+  droppedEvents(cause: DropCause, count: number): void {
+    this.#log.warn(`${count} Events were dropped: ${DROPPED[cause]}`);
+  }
+
+  /** A namespace that is going or gone takes none, and nobody misses them there. */
+  refusedEvent(error: KubeError): void {
+    const isOver = error.status === 404 || error.message.includes('being terminated');
+    if (isOver || !this.#isDue(`event ${causeOf(error)}`)) return;
+    this.#log.warn(`Events do not arrive: ${error.message}`, {
+      cure: error.status === 403 ? 'grant create and patch on events' : undefined,
+      further: 'counted in attune_event_posts_total',
+    });
   }
 
   resumed({ ref }: Workload): void {
@@ -105,8 +151,9 @@ export class SystemReport {
   }
 
   unavailable({ plural, group }: Resource, { namespace }: Scope, error: Error): void {
+    const isThere = !KubeError.is(error) || error.status !== 404;
     this.#log.error(`Failed to list ${plural}${namespace ? ` in namespace ${namespace}` : ''}: ${error.message}`, {
-      cure: `grant list and watch on ${plural}${group && `.${group}`}`,
+      cure: isThere ? `grant list and watch on ${plural}${group && `.${group}`}` : undefined,
     });
   }
 
@@ -115,7 +162,6 @@ export class SystemReport {
   }
 
   leading(isLeading: boolean): void {
-    this.#metrics.set('attune_leader', {}, isLeading ? 1 : 0);
     this.#log.info(isLeading ? 'became leader, starting to write' : 'lost the lead, nothing is written any more');
   }
 
@@ -124,16 +170,27 @@ export class SystemReport {
   }
 
   electionTrouble(error: unknown): void {
-    this.#log.warn(`leader election: ${error instanceof Error ? error.message : String(error)}`);
+    const message = error instanceof Error ? error.message : String(error);
+    if (this.#isDue(`election ${KubeError.is(error) ? causeOf(error) : message}`, AGAIN_MS)) {
+      this.#log.warn(`leader election: ${message}`);
+    }
   }
 
-  #once(message: string, error: KubeError | undefined, resource: string): void {
-    if (this.#said.has(message)) return;
-    this.#said.add(message);
-    const why = error?.message ?? 'the own namespace is not known';
-    const cure = error
-      ? `grant get, create, update and delete on ${resource} in the own namespace`
-      : 'set POD_NAMESPACE to the namespace that this program runs in';
-    this.#log.warn(`${message}: ${why}`, { cure });
+  /** Something is not kept in the own namespace. */
+  #withoutOwn(message: string, error: KubeError | undefined, rights: string): void {
+    if (!this.#isDue(message)) return;
+    const cure = error ? ownCure(error, rights) : 'set POD_NAMESPACE to the namespace that this program runs in';
+    this.#log.warn(`${message}: ${error?.message ?? 'the own namespace is not known'}`, { cure });
+  }
+
+  /** Whether something is to be said: once, or again when so much time has passed. */
+  #isDue(what: string, againMs = Number.POSITIVE_INFINITY): boolean {
+    const now = this.#clock.now();
+    const last = this.#said.get(what);
+    if (last !== undefined && now - last < againMs) return false;
+    this.#said.set(what, now);
+    return true;
   }
 }
+
+const causeOf = ({ status, reason }: KubeError): string => `${status} ${reason}`;

@@ -4,14 +4,17 @@ import { type Answer, type ScriptedApi, scriptedApi } from '../../test/support/s
 import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS } from '../api/resources.ts';
 import { KubeClient } from './client.ts';
-import { type EventPost, EventSink } from './events.ts';
+import type { EventPost } from './event-post.ts';
+import { EventSink } from './events.ts';
 
 const cleanUp: (() => unknown)[] = [];
 afterEach(async () => {
   for (const clean of cleanUp.splice(0).reverse()) await clean();
 });
 
-async function start(script: Partial<Record<'create' | 'patch' | 'get', readonly Answer[]>> = {}, capacity?: number) {
+type Script = Partial<Record<'create' | 'patch' | 'get', readonly Answer[]>>;
+
+async function start(script: Script = {}, maxBytes?: number) {
   const ok: Answer = (exchange) => exchange.json(200, {});
   const api = await scriptedApi({ create: [ok], patch: [ok], get: [ok], ...script });
   const client = new KubeClient(api.connection);
@@ -20,15 +23,25 @@ async function start(script: Partial<Record<'create' | 'patch' | 'get', readonly
     () => api[Symbol.asyncDispose](),
     () => client.close(),
   );
-  const sink = new EventSink({ client, clock, capacity });
+  const told: string[] = [];
+  const sink = new EventSink({
+    client,
+    clock,
+    maxBytes,
+    report: {
+      dropping: (cause, { regarding }) => void told.push(`dropping: ${cause}, ${regarding.name}`),
+      dropped: (cause, count) => void told.push(`dropped: ${cause}, ${count}`),
+      refused: ({ reason }) => void told.push(`refused: ${reason}`),
+    },
+  });
   /** Until so many have been handled. */
-  const handled = async (count: number) => {
+  const handled = async (count: number, stepMs = 20) => {
     await eventually(() => {
-      clock.advance(20);
+      clock.advance(stepMs);
       return sink.counts.sent + sink.counts.failed;
     }).toBe(count);
   };
-  return { api, client, clock, sink, handled };
+  return { api, client, clock, sink, told, handled };
 }
 
 const event = (message: string, name = 'web'): EventPost => ({
@@ -71,7 +84,10 @@ test('long names and messages are cut to what the server accepts', async () => {
 
 test('a repetition counts up; after ten minutes it is an Event of its own', async () => {
   const { api, clock, sink, handled } = await start();
-  for (let i = 0; i < 3; i += 1) sink.post(event('rolled'));
+  for (let i = 1; i <= 3; i += 1) {
+    sink.post(event('rolled'));
+    await handled(i);
+  }
   sink.post(event('other'));
   await handled(4);
   clock.advance(601_000);
@@ -89,42 +105,131 @@ test('a repetition counts up; after ten minutes it is an Event of its own', asyn
   );
 });
 
+test('repetitions that wait are one request, and one that comes while it is under way is counted up after it', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { api, clock, sink, handled } = await start({ create: [(e) => gate.promise.then(() => e.json(200, {}))] });
+  for (let i = 0; i < 3; i += 1) sink.post(event('rolled'));
+  await eventually(() => {
+    clock.advance(1);
+    return api.requests.length;
+  }).toBe(1);
+  for (let i = 0; i < 2; i += 1) sink.post(event('rolled'));
+  await clock.run(5000);
+  expect(api.requests).toHaveLength(1);
+  gate.resolve();
+  await handled(5);
+  expect(api.requests.map(({ verb, body }) => [verb, JSON.parse(body).count])).toEqual([
+    ['create', 3],
+    ['patch', 5],
+  ]);
+});
+
 test('an Event that is gone, or must not be patched, is created anew', async () => {
   const { api, sink, handled } = await start({
     patch: [(e) => e.status(404, 'NotFound'), (e) => e.status(403, 'Forbidden')],
   });
-  for (let i = 0; i < 3; i += 1) sink.post(event('rolled'));
-  await handled(3);
+  for (let i = 1; i <= 3; i += 1) {
+    sink.post(event('rolled'));
+    await handled(i);
+  }
   expect(api.requests.map((r) => r.verb)).toEqual(['create', 'patch', 'create', 'patch', 'create']);
   expect(sink.counts).toEqual({ sent: 3, dropped: 0, failed: 0 });
 });
 
-test('an object that talks too much is cut off, and no other', async () => {
-  const { clock, sink, handled } = await start();
+test('an object that talks too much is cut off, and no other; that is told twice, not for each', async () => {
+  const { clock, sink, told, handled } = await start();
   for (let i = 0; i < 40; i += 1) sink.post(event(`message ${i}`));
   sink.post(event('hello', 'other'));
   await handled(26);
   expect(sink.counts).toEqual({ sent: 26, dropped: 15, failed: 0 });
+  expect(told).toEqual(['dropping: talkative, web']);
   clock.advance(300_000);
+  expect(told.splice(0)).toEqual(['dropping: talkative, web', 'dropped: talkative, 15']);
   sink.post(event('again'));
   await handled(27);
+  expect(told).toEqual([]);
 });
 
-test('memory is bounded: what is over the capacity is dropped and counted', async () => {
-  const { sink, handled } = await start({}, 3);
-  for (let i = 0; i < 5; i += 1) sink.post(event('hello', `web-${i}`));
+test('fifteen hundred at once arrive, a few at a time', async () => {
+  let open = 0;
+  let most = 0;
+  const answer: Answer = async (e) => {
+    open += 1;
+    most = Math.max(most, open);
+    await new Promise((resolve) => setImmediate(resolve));
+    open -= 1;
+    e.json(200, {});
+  };
+  const { sink, told, handled } = await start({ create: [answer], patch: [answer] });
+  for (let i = 0; i < 1500; i += 1) sink.post(event(`Changes detected in 'app-${i}' of type 'CONFIGMAP'`, `web-${i}`));
+  await handled(1500);
+  expect(sink.counts).toEqual({ sent: 1500, dropped: 0, failed: 0 });
+  expect(told).toEqual([]);
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThan(9);
+});
+
+test('memory is bounded by bytes: what finds no room is dropped and counted, and told at the beginning and the end', async () => {
+  const { sink, told, handled } = await start({}, 10_000);
+  const long = 'm'.repeat(1000);
+  for (let i = 0; i < 10; i += 1) sink.post(event(long, `web-${i}`));
+  expect(told).toEqual(['dropping: full, web-3']);
   await handled(3);
-  expect(sink.counts.dropped).toBe(2);
+  expect(sink.counts.dropped).toBe(7);
+  expect(told.splice(0)).toEqual(['dropping: full, web-3', 'dropped: full, 7']);
+  // Repetitions need no room.
+  for (let i = 0; i < 10; i += 1) sink.post(event(long, 'web-3'));
+  await handled(13);
+  expect(told).toEqual([]);
 });
 
-test('failures are counted, and the next Event goes on', async () => {
-  const { api, sink, handled } = await start({
-    create: [(e) => e.status(403, 'Forbidden'), (e) => e.cut(), (e) => e.json(200, {})],
+test('what the server does not take is told, and the next Event goes on', async () => {
+  const { api, sink, told, handled } = await start({
+    create: [(e) => e.status(403, 'Forbidden'), (e) => e.json(200, {})],
   });
   for (const name of ['a', 'b', 'c']) sink.post(event('hello', name));
   await handled(3);
-  expect(sink.counts).toEqual({ sent: 1, dropped: 0, failed: 2 });
+  expect(sink.counts).toEqual({ sent: 2, dropped: 0, failed: 1 });
+  expect(told).toEqual(['refused: Forbidden']);
   expect(api.requests).toHaveLength(3);
+});
+
+test('a server that asks to be left alone is left alone, and nothing is lost by that', async () => {
+  const tired: Answer = (e) => e.json(429, { kind: 'Status', reason: 'TooManyRequests' }, { 'retry-after': '7' });
+  const { api, clock, sink, told, handled } = await start({
+    create: [...Array.from({ length: 6 }, () => tired), (e) => e.json(200, {})],
+  });
+  for (let i = 0; i < 20; i += 1) sink.post(event('hello', `web-${i}`));
+  await eventually(() => {
+    clock.advance(1);
+    return api.requests.length;
+  }).toBe(6);
+  await clock.run(5000);
+  expect(api.requests).toHaveLength(6);
+  await handled(20, 1000);
+  expect(sink.counts).toEqual({ sent: 20, dropped: 0, failed: 0 });
+  expect(api.requests).toHaveLength(26);
+  expect(told).toEqual([]);
+});
+
+test('an answer that is lost does not make two Events', async () => {
+  const { api, sink, handled } = await start({
+    create: [(e) => e.cut(), (e) => e.status(409, 'AlreadyExists'), (e) => e.json(200, {})],
+  });
+  sink.post(event('rolled'));
+  await handled(1);
+  const [first, second] = api.requests.map(({ body }) => JSON.parse(body).metadata.name);
+  expect(second).toBe(first);
+  expect(sink.counts).toEqual({ sent: 1, dropped: 0, failed: 0 });
+});
+
+test('one that never arrives is given up, and does not hold up the others for ever', async () => {
+  const { api, sink, told, handled } = await start({ create: [(e) => e.status(500, 'InternalError')] });
+  sink.post(event('rolled'));
+  await handled(1, 1000);
+  expect(sink.counts).toEqual({ sent: 0, dropped: 0, failed: 1 });
+  expect(api.requests).toHaveLength(12);
+  expect(told).toEqual(['refused: InternalError']);
 });
 
 test('other calls go first, but not for ever', async () => {
@@ -153,13 +258,15 @@ test('close sends what waits', async () => {
   expect(clock.timers).toBe(0);
 });
 
-test('close gives up at its deadline', async () => {
-  const { api, clock, sink } = await start({ create: [() => {}] });
-  for (const name of ['a', 'b', 'c']) sink.post(event('hello', name));
+test('close gives up at its deadline, and says how many were left', async () => {
+  const { api, clock, sink, told } = await start({ create: [() => {}] });
+  for (let i = 0; i < 20; i += 1) sink.post(event('hello', `web-${i}`));
   const closing = sink.close(1000);
   await clock.run(20);
-  await eventually(() => api.requests.length).toBe(1);
+  await eventually(() => api.requests.length).toBe(6);
   clock.advance(1000);
   await closing;
-  expect(sink.counts).toEqual({ sent: 0, dropped: 2, failed: 1 });
+  expect(sink.counts).toEqual({ sent: 0, dropped: 20, failed: 0 });
+  expect(told).toEqual(['dropped: stopped, 20']);
+  expect(clock.timers).toBe(0);
 });

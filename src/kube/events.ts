@@ -1,212 +1,214 @@
 import { randomBytes } from 'node:crypto';
 import { EVENTS } from '../api/resources.ts';
-import { pause } from '../runtime/backoff.ts';
+import { fullJitter, pause } from '../runtime/backoff.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { KubeClient } from './client.ts';
+import { EventDrops, type EventReport } from './event-drops.ts';
+import { EventAllowances, type SentEvent, SentEvents } from './event-memory.ts';
+import { type EventPost, eventBody, eventName, eventNamespace, seconds } from './event-post.ts';
+import { EventQueue, type WaitingEvent } from './event-queue.ts';
 import { KubeError } from './kube-error.ts';
-
-/** What happened to an object, for `kubectl describe`. */
-export interface EventPost {
-  readonly regarding: {
-    readonly apiVersion: string;
-    readonly kind: string;
-    readonly namespace?: string | undefined;
-    readonly name: string;
-    readonly uid: string;
-    readonly resourceVersion?: string | undefined;
-  };
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-  readonly component: string;
-  readonly fieldManager?: string | undefined;
-}
+import { isTransient } from './patiently.ts';
 
 export interface EventSinkOptions {
   readonly client: Pick<KubeClient, 'create' | 'patch' | 'inFlight'>;
   readonly clock?: Clock | undefined;
-  /** Most Events that wait; more are dropped. */
-  readonly capacity?: number | undefined;
+  /** Most that may wait; more is dropped. */
+  readonly maxBytes?: number | undefined;
+  readonly report?: EventReport | undefined;
 }
 
 export interface EventCounts {
   readonly sent: number;
-  /** Over the capacity, or one object too talkative. */
+  /** No room for it, or one object too talkative, or no time left. */
   readonly dropped: number;
   readonly failed: number;
 }
 
-// client-go's correlator: Events that repeat within ten minutes are counted up, and an object may cause 25 at once and
-// one more every five minutes.
-const REPEAT_WINDOW_MS = 600_000;
-const BURST = 25;
-const REFILL_MS = 300_000;
-const MAX_REMEMBERED = 4096;
+const MAX_BYTES = 8 * 1024 * 1024;
+// So many at once: a server with time for them takes hundreds a second, and one that answers slowly is asked slowly.
+const LANES = 6;
 // Whoever posts has often just written one of many: a moment lets the next ones begin. No more than that, because to wake
 // up for an Event alone costs as much as to send it.
 const MOMENT_MS = 1;
-// How long Events let other calls go first, and how often they look.
+// How long Events let other calls go first, less as the queue fills, and how often they look.
 const YIELD_MS = 1000;
 const LOOK_MS = 20;
-const MAX_MESSAGE = 1024;
-const MAX_NAME = 253;
-
-interface Sent {
-  readonly name: string;
-  readonly lastAt: number;
-  readonly count: number;
-}
+// As often as client-go tries.
+const MAX_TRIES = 12;
+const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
 /**
- * Creates Events one by one, behind everything else that the client does; never throws, never blocks its caller.
+ * Creates Events behind everything else that the client does; never throws, never blocks its caller.
  *
  * Invariants
  *  1. An Event that repeats within ten minutes is the same Event with a higher count.
  *  2. No object can flood the others: each has its own allowance.
  *  3. Memory is bounded, whatever is posted.
+ *  4. The server sets the pace: few are under way at once, and none while it asks to be left alone.
+ *  5. Nothing is dropped in silence, and no line is written for each.
  */
 export class EventSink {
   readonly #client: EventSinkOptions['client'];
   readonly #clock: Clock;
-  readonly #capacity: number;
-  readonly #queue: EventPost[] = [];
-  readonly #sent = new Map<string, Sent>();
-  readonly #allowances = new Map<string, { readonly left: number; readonly at: number }>();
+  readonly #report: EventReport | undefined;
+  readonly #queue: EventQueue;
+  readonly #known = new SentEvents();
+  readonly #allowances = new EventAllowances();
   readonly #stop = new AbortController();
-  readonly #counts = { sent: 0, dropped: 0, failed: 0 };
-  #sending: Promise<void> | undefined;
+  readonly #drops: EventDrops;
+  readonly #lanes = new Set<Promise<void>>();
+  #running = 0;
+  #calls = 0;
+  #sent = 0;
+  #failed = 0;
+  #yielding: Promise<void> | undefined;
+  #failures = 0;
+  #heldUntil = 0;
   #closed = false;
 
   constructor(options: EventSinkOptions) {
     this.#client = options.client;
     this.#clock = options.clock ?? systemClock;
-    this.#capacity = options.capacity ?? 1000;
+    this.#report = options.report;
+    this.#drops = new EventDrops(this.#clock, options.report);
+    this.#queue = new EventQueue(options.maxBytes ?? MAX_BYTES);
   }
 
   get counts(): EventCounts {
-    return this.#counts;
+    return { sent: this.#sent, dropped: this.#drops.total, failed: this.#failed };
   }
 
   post(event: EventPost): void {
-    if (this.#closed || this.#queue.length >= this.#capacity || !this.#isAllowed(event)) {
-      this.#counts.dropped += 1;
-      return;
-    }
-    this.#queue.push(event);
-    this.#sending ??= this.#sendAll();
+    if (this.#closed) this.#drops.lose(1);
+    else if (!this.#allowances.take(event, this.#clock.now())) this.#drops.add('talkative', event);
+    else if (!this.#queue.add(event, this.#wall())) this.#drops.add('full', event);
+    else if (this.#running === 0) this.#open(MOMENT_MS);
   }
 
   /** Accepts nothing more, and sends what waits as long as the deadline allows. */
   async close(deadlineMs: number): Promise<void> {
     this.#closed = true;
     const cancel = this.#clock.after(deadlineMs, () => this.#stop.abort(new Error('no time left for Events')));
-    await this.#sending;
+    while (this.#lanes.size > 0) await Promise.all(this.#lanes);
     cancel();
+    this.#drops.lose(this.#queue.clear());
+    this.#drops.close();
   }
 
-  async #sendAll(): Promise<void> {
-    await pause(this.#clock, MOMENT_MS, this.#stop.signal);
-    while (this.#queue.length > 0) {
+  #open(afterMs: number): void {
+    this.#running += 1;
+    const lane = this.#run(afterMs).finally(() => this.#lanes.delete(lane));
+    this.#lanes.add(lane);
+  }
+
+  async #run(afterMs: number): Promise<void> {
+    await pause(this.#clock, afterMs, this.#stop.signal);
+    while (!this.#queue.isEmpty && !this.#stop.signal.aborted) {
       await this.#letOthersGo();
-      if (this.#stop.signal.aborted) break;
-      const event = this.#queue.shift();
-      if (event) await this.#send(event);
+      const waiting = this.#stop.signal.aborted ? undefined : this.#queue.take();
+      // What is left has one of its kind in hand, and whoever has it goes on with it.
+      if (!waiting) break;
+      if (!this.#queue.isEmpty && this.#running < LANES) this.#open(0);
+      await this.#deliver(waiting);
+      this.#queue.done(waiting);
     }
-    this.#counts.dropped += this.#queue.splice(0).length;
-    this.#sending = undefined;
+    // At once: who posts now has to see that a lane is to be opened.
+    this.#running -= 1;
+    if (this.#running === 0 && this.#queue.isEmpty) this.#drops.end('full');
   }
 
-  async #letOthersGo(): Promise<void> {
-    const until = this.#clock.now() + YIELD_MS;
-    while (this.#client.inFlight > 0 && this.#clock.now() < until && !this.#stop.signal.aborted) {
-      await pause(this.#clock, LOOK_MS, this.#stop.signal);
+  /** All lanes wait for the same: what others have under way, and what the server asked for. */
+  #letOthersGo(): Promise<void> {
+    this.#yielding ??= this.#yield().finally(() => {
+      this.#yielding = undefined;
+    });
+    return this.#yielding;
+  }
+
+  async #yield(): Promise<void> {
+    const { signal } = this.#stop;
+    await pause(this.#clock, this.#heldUntil - this.#clock.now(), signal);
+    const until = this.#clock.now() + YIELD_MS * (1 - this.#queue.fill);
+    while (this.#client.inFlight > this.#calls && this.#clock.now() < until && !signal.aborted) {
+      await pause(this.#clock, LOOK_MS, signal);
     }
   }
 
-  async #send(event: EventPost): Promise<void> {
+  /** Tries until it is there, or the server does not want it, or there is no sense in going on. */
+  async #deliver(waiting: WaitingEvent): Promise<void> {
+    const name = eventName(waiting.event, randomBytes(8).toString('hex'));
+    for (let tries = 1; !this.#stop.signal.aborted; tries += 1) {
+      try {
+        await this.#send(waiting, name);
+        this.#failures = 0;
+        this.#sent += waiting.count;
+        return;
+      } catch (error) {
+        if (this.#stop.signal.aborted) break;
+        const isWorthIt = KubeError.is(error) && isTransient(error) && tries < MAX_TRIES;
+        if (!isWorthIt) return this.#fail(waiting, error);
+        this.#holdFor(error);
+        await this.#letOthersGo();
+      }
+    }
+    this.#drops.lose(waiting.count);
+  }
+
+  async #send(waiting: WaitingEvent, name: string): Promise<void> {
+    this.#calls += 1;
     try {
-      if (!(await this.#countUp(event))) await this.#create(event);
-      this.#counts.sent += 1;
-    } catch (error) {
-      this.#counts.failed += 1;
-      const waitMs = KubeError.is(error) ? (error.retryAfterMs ?? 0) : 0;
-      await pause(this.#clock, waitMs, this.#stop.signal);
+      if (!(await this.#countUp(waiting))) await this.#create(waiting, name);
+    } finally {
+      this.#calls -= 1;
     }
   }
 
   /** False: it is no repetition, or the Event to count up is gone. */
-  async #countUp(event: EventPost): Promise<boolean> {
-    const { regarding, fieldManager } = event;
-    const key = repetitionKey(event);
-    const last = this.#sent.get(key);
-    const now = this.#clock.now();
-    if (!last || now - last.lastAt > REPEAT_WINDOW_MS) return false;
-    const count = last.count + 1;
-    const body = { count, lastTimestamp: seconds(this.#clock.wall()) };
+  async #countUp({ key, event, count, lastAt }: WaitingEvent): Promise<boolean> {
+    const last = this.#known.get(key, this.#clock.now());
+    if (!last) return false;
+    const next: SentEvent = { name: last.name, count: last.count + count, at: this.#clock.now() };
+    const ref = { namespace: eventNamespace(event), name: last.name };
+    const body = { count: next.count, lastTimestamp: seconds(lastAt) };
+    const { fieldManager } = event;
     try {
-      const ref = { namespace: eventNamespace(regarding.namespace), name: last.name };
       await this.#client.patch(EVENTS, ref, body, { type: 'merge', fieldManager, signal: this.#stop.signal });
     } catch (error) {
-      if (KubeError.is(error, 'NotFound', 'Forbidden')) return false;
-      throw error;
+      if (!KubeError.is(error, 'NotFound', 'Forbidden')) throw error;
+      this.#known.forget(key);
+      return false;
     }
-    remember(this.#sent, key, { ...last, lastAt: now, count });
+    this.#known.set(key, next);
     return true;
   }
 
-  async #create(event: EventPost): Promise<void> {
-    const { regarding, fieldManager } = event;
-    const now = this.#clock.now();
-    const shown = seconds(this.#clock.wall());
-    const namespace = eventNamespace(regarding.namespace);
-    const suffix = `.${randomBytes(8).toString('hex')}`;
-    const name = `${regarding.name.slice(0, MAX_NAME - suffix.length)}${suffix}`;
-    const body = {
-      apiVersion: 'v1',
-      kind: 'Event',
-      metadata: { namespace, name },
-      involvedObject: regarding,
-      type: event.type,
-      reason: event.reason,
-      message: event.message.length > MAX_MESSAGE ? `${event.message.slice(0, MAX_MESSAGE - 1)}…` : event.message,
-      source: { component: event.component },
-      reportingComponent: event.component,
-      firstTimestamp: shown,
-      lastTimestamp: shown,
-      count: 1,
-    };
-    await this.#client.create(EVENTS, namespace, body, { fieldManager, signal: this.#stop.signal });
-    remember(this.#sent, repetitionKey(event), { name, lastAt: now, count: 1 });
+  async #create({ key, event, ...times }: WaitingEvent, name: string): Promise<void> {
+    const options = { fieldManager: event.fieldManager, signal: this.#stop.signal };
+    try {
+      await this.#client.create(EVENTS, eventNamespace(event), eventBody(event, name, times), options);
+    } catch (error) {
+      // The name is ours alone: an earlier try arrived, and only its answer did not.
+      if (!KubeError.is(error, 'AlreadyExists')) throw error;
+    }
+    this.#known.set(key, { name, count: times.count, at: this.#clock.now() });
   }
 
-  #isAllowed({ regarding, component }: EventPost): boolean {
-    const key = `${component}/${regarding.uid}`;
+  /** One refusal holds all lanes, and those that were under way with it count no further. */
+  #holdFor({ retryAfterMs = 0 }: KubeError): void {
     const now = this.#clock.now();
-    const last = this.#allowances.get(key) ?? { left: BURST, at: now };
-    const left = Math.min(BURST, last.left + (now - last.at) / REFILL_MS);
-    remember(this.#allowances, key, { left: left >= 1 ? left - 1 : left, at: now });
-    return left >= 1;
+    if (now >= this.#heldUntil) this.#failures += 1;
+    const waitMs = Math.max(retryAfterMs, fullJitter(this.#failures, BACKOFF, Math.random));
+    this.#heldUntil = Math.max(this.#heldUntil, now + waitMs);
   }
-}
 
-/** Sets an entry as the newest, and forgets the oldest where there are too many. */
-function remember<V>(map: Map<string, V>, key: string, value: V): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= MAX_REMEMBERED) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
-}
+  #fail({ count }: WaitingEvent, error: unknown): void {
+    this.#failed += count;
+    if (KubeError.is(error)) this.#report?.refused(error);
+  }
 
-function repetitionKey({ regarding, type, reason, message, component }: EventPost): string {
-  return JSON.stringify([regarding.uid, type, reason, message, component]);
-}
-
-/** Events of objects without a namespace live in `default`, as client-go has it. */
-function eventNamespace(namespace: string | undefined): string {
-  return namespace || 'default';
-}
-
-function seconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+  /** Of the wall: Events tell the time of day. */
+  #wall(): number {
+    return this.#clock.wall();
+  }
 }

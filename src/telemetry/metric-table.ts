@@ -109,6 +109,11 @@ export const METRICS = {
   ),
   attune_ledger_writes_total: counter(['result'], 'Writes of the checkpoint, by result: success or error.'),
   attune_source_objects: gauge(['kind'], 'ConfigMaps, Secrets and SecretProviderClasses known, by kind.'),
+  attune_source_read_errors_total: counter(
+    ['kind', 'reason'],
+    'Refused or failed attempts to read a source that somebody uses, by kind and reason.',
+  ),
+  attune_unread_sources: gauge([], 'Sources that somebody uses and whose data could not be read yet.'),
   attune_event_posts_total: counter(['result'], 'Kubernetes Events posted, by result: success, error or dropped.'),
   attune_alerts_total: counter(['result'], 'Alerts, by result: success, error or dropped.'),
   attune_leader: gauge([], '1 while this replica may write.'),

@@ -233,6 +233,7 @@ export class World {
       metrics,
       clock,
       byNamespace: false,
+      compat: false,
       post: nothing,
       alert: nothing,
       mayTell: () => leadership.mayWrite(),

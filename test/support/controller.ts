@@ -157,7 +157,7 @@ const shipped = parseAllDocuments(readFileSync(new URL('../../deploy/attune.yaml
 const rulesOf = (kind: 'ClusterRole' | 'Role') => shipped.find((object) => object.kind === kind)?.rules ?? [];
 
 /** And what the chart adds when the flags ask for more. */
-const RULES: readonly object[] = [
+export const RULES: readonly object[] = [
   ...rulesOf('ClusterRole'),
   watched([''], ['namespaces']),
   watched(['secrets-store.csi.x-k8s.io'], ['secretproviderclasses', 'secretproviderclasspodstatuses']),

@@ -73,7 +73,15 @@ export async function startController(
   const connection = await connect({ kubeconfig: settings.kubeconfig, env: io.env });
   const client = new KubeClient(connection, { maxSockets: MAX_SOCKETS, observe: restMetrics(metrics) });
   const clock = systemClock;
-  const events = new EventSink({ client, clock });
+  const events = new EventSink({
+    client,
+    clock,
+    report: {
+      dropping: (cause, first) => report.droppingEvents(cause, first),
+      dropped: (cause, count) => report.droppedEvents(cause, count),
+      refused: (error) => report.refusedEvent(error),
+    },
+  });
   countEvents(metrics, events);
   const alerts = createAlerts(settings.alerts, { log, clock, metrics });
   const webhook = settings.webhookUrl ? createWebhook(settings.webhookUrl, { log, clock }) : undefined;
@@ -82,6 +90,7 @@ export async function startController(
     metrics,
     clock,
     byNamespace: settings.metricsByNamespace,
+    compat: settings.compat,
     post: (event) => events.post(event),
     alert: (alert) => alerts.send(alert),
     mayTell: () => leadership.mayWrite(),

@@ -1,0 +1,39 @@
+import type { EventPost } from '../../src/kube/event-post.ts';
+import type { Alert } from '../../src/telemetry/alerts.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+/** What a report needs, and all that it tells. */
+export function tellingWorld(level = 'debug', wall = 0) {
+  const clock = virtualClock(wall);
+  const lines: string[] = [];
+  const events: EventPost[] = [];
+  const alerts: Alert[] = [];
+  const log = createLog({ format: '', level, write: (line) => void lines.push(line.trimEnd()), now: () => 0 });
+  const metrics = createMetrics({ byNamespace: false });
+  return {
+    clock,
+    lines,
+    events,
+    alerts,
+    /** The value of a series as it is rendered, undefined if there is none. */
+    metric(series: string): number | undefined {
+      const line = metrics
+        .render()
+        .split('\n')
+        .find((each) => each.startsWith(`${series} `));
+      return line === undefined ? undefined : Number(line.slice(series.length + 1));
+    },
+    deps: {
+      log,
+      metrics,
+      clock,
+      mayTell: () => true,
+      byNamespace: false,
+      compat: false,
+      post: (event: EventPost) => void events.push(event),
+      alert: (alert: Alert) => void alerts.push(alert),
+    },
+  };
+}
