@@ -1,5 +1,5 @@
 import type { KubeClient } from '../kube/client.ts';
-import type { KubeError } from '../kube/kube-error.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import { patiently } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { runWorkers } from '../runtime/worker.ts';
@@ -14,6 +14,7 @@ import type { Leadership } from './leadership.ts';
 import type { ControllerOptions } from './options.ts';
 import { reconcile } from './reconcile.ts';
 import type { Report } from './report.ts';
+import { setbackOf } from './setback.ts';
 import { seeSharedVersions } from './shared-versions.ts';
 
 export interface ControllerDeps {
@@ -103,12 +104,13 @@ async function establishLedger(
 
 async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands, term: AbortSignal): Promise<void> {
   const { queue, checkpoint } = core;
+  deps.client.onRecovery((lastedMs) => queue.forgive(deps.clock.now() - lastedMs));
   const workers = runWorkers(queue, {
     workers: deps.options.concurrency,
     handle: (key) => reconcile(reconcileDeps, key),
     failed: (key, error) => {
       deps.log.error('a pass failed', { workload: key, error: String(error) });
-      queue.retry(key);
+      queue.retry(key, KubeError.is(error) ? setbackOf(error) : undefined);
     },
   });
   const resuming = pauses.run();

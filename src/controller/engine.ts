@@ -162,9 +162,7 @@ export class Engine {
     const at = dueAt(state.firstChangeAt, state.lastChangeAt, timingOf(state.workload.intent, this.#deps.timing));
     state.dueAt = at;
     this.#deps.report.queued();
-    // A timer of zero still costs a millisecond.
-    if (at <= this.#deps.clock.now()) this.#deps.queue.add(key);
-    else this.#deps.queue.schedule(key, at);
+    this.#deps.queue.schedule(key, at);
   }
 
   /** From now on this counts as what the pods run with. */
@@ -186,10 +184,9 @@ export class Engine {
     for (const waiter of state.waiters.splice(0)) waiter();
     // The parser hands the same intent and references back while only status moved.
     if (before.intent === workload.intent && before.references === workload.references) return;
-    if (!looksAlike(before, workload)) state.since = moment;
+    if (!looksAlike(before, workload)) this.#moved(state, moment, origin);
     this.#enter(state);
     if (!this.#begun) return;
-    if (state.held) this.#release(workloadKey(workload.ref), state);
     this.#noteWriter(state, before, origin);
     this.#meet(state, moment);
   }
@@ -286,8 +283,11 @@ export class Engine {
     this.schedule(workloadKey(state.workload.ref), state);
   }
 
-  /** What could not be written as it was may go now. */
-  #release(key: WorkloadKey, state: WorkloadState): void {
+  /** Its template or annotations are others: what could not be written as it was may go now. */
+  #moved(state: WorkloadState, moment: number, origin: Origin): void {
+    const key = workloadKey(state.workload.ref);
+    state.since = moment;
+    if (origin === 'write' || (!this.#deps.queue.release(key) && !state.held)) return;
     state.held = false;
     if (state.waiting.size > 0) this.schedule(key, state);
   }

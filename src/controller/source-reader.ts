@@ -6,6 +6,7 @@ import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
 import { runWorkers } from '../runtime/worker.ts';
+import { setbackOf } from './setback.ts';
 
 export interface SourceReaderDeps {
   readonly client: KubeClient;
@@ -31,6 +32,7 @@ export class SourceReader {
   constructor(deps: SourceReaderDeps) {
     this.#deps = deps;
     this.#queue = new KeyedQueue<SourceKey>({ clock: deps.clock });
+    deps.client.onRecovery((lastedMs) => this.#queue.forgive(deps.clock.now() - lastedMs));
   }
 
   want(ref: SourceRef): void {
@@ -85,7 +87,7 @@ export class SourceReader {
       handle: (key) => this.#read(key),
       failed: (key, error) => {
         if (!KubeError.is(error)) throw error;
-        this.#queue.retry(key, error.retryAfterMs);
+        this.#queue.retry(key, setbackOf(error));
         const wanted = this.#wanted.get(key);
         if (wanted) this.#deps.unreadable(wanted.ref, error);
         for (const waiter of wanted?.waiters.splice(0) ?? []) waiter();

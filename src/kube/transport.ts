@@ -3,6 +3,7 @@ import type { Connection } from './connection.ts';
 import { dialler } from './dial.ts';
 import { Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
 import { KubeError, type LocalReason, refusal, type Verb } from './kube-error.ts';
+import { Outages } from './outages.ts';
 import { KeptLines } from './wire.ts';
 
 /** One HTTP exchange with the API server. */
@@ -54,6 +55,7 @@ export class Transport {
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
+  readonly outages = new Outages(() => performance.now());
   #inFlight = 0;
 
   constructor(connection: Connection, options: TransportOptions = {}) {
@@ -101,6 +103,8 @@ export class Transport {
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
       throw await readRefusal(call, exchange);
     } finally {
+      // What the caller called off says nothing about the server.
+      if (!call.signal?.aborted) this.outages.ended(call.resource, Number(code) || 0);
       this.#observe?.({
         verb: call.verb,
         resource: call.resource,

@@ -4,7 +4,8 @@ import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { KeyedQueue } from './queue.ts';
 import { runWorkers } from './worker.ts';
 
-const newQueue = () => new KeyedQueue<string>({ clock: virtualClock(), random: () => 1 });
+const clock = virtualClock();
+const newQueue = () => new KeyedQueue<string>({ clock, random: () => 1 });
 
 test('as many keys are in hand as there are workers', async () => {
   const queue = newQueue();
@@ -48,11 +49,11 @@ test('a failure goes to the hook, and the other keys go on', async () => {
 test('a success makes earlier failures forgotten', async () => {
   const queue = newQueue();
   queue.retry('a');
-  expect(queue.failures('a')).toBe(1);
-  queue.add('a');
+  clock.advance(1000);
   queue.drain();
   await runWorkers(queue, { workers: 1, handle: async () => {}, failed: () => {} });
-  expect(queue.failures('a')).toBe(0);
+  expect(queue.release('a')).toBe(false);
+  expect(queue.retry('a') - clock.now()).toBe(1000);
 });
 
 test('after close the workers end when their hands are empty, and take nothing more', async () => {
@@ -78,17 +79,20 @@ test('after close the workers end when their hands are empty, and take nothing m
 
 test('who asks for another try has not succeeded: the next wait is longer', async () => {
   const queue = newQueue();
-  const failures: number[] = [];
+  const waits: number[] = [];
   queue.add('a');
-  await runWorkers(queue, {
+  const running = runWorkers(queue, {
     workers: 1,
     async handle(key) {
-      queue.retry(key);
-      failures.push(queue.failures(key));
-      if (failures.length === 3) queue.close();
-      else queue.add(key);
+      waits.push(queue.retry(key) - clock.now());
     },
     failed: () => {},
   });
-  expect(failures).toEqual([1, 2, 3]);
+  for (let n = 1; n <= 3; n += 1) {
+    await eventually(() => waits.length).toBe(n);
+    await clock.run(waits.at(-1) ?? 0);
+  }
+  queue.close();
+  await running;
+  expect(waits.slice(0, 3)).toEqual([1000, 2000, 4000]);
 });

@@ -19,10 +19,8 @@ export async function runWorkers<K extends string>(queue: KeyedQueue<K>, options
 async function work<K extends string>(queue: KeyedQueue<K>, { handle, failed }: WorkerOptions<K>): Promise<void> {
   for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
     try {
-      const failures = queue.failures(key);
       await handle(key);
-      // One that asked for another try has not succeeded.
-      if (queue.failures(key) <= failures) queue.forget(key);
+      queue.handled(key);
     } catch (error) {
       failed(key, error);
     } finally {
