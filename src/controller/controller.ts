@@ -102,11 +102,13 @@ async function establishLedger(
   }
 }
 
-async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands, term: AbortSignal): Promise<void> {
+async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Promise<void> {
+  const { core, pauses, replacements, reconcileDeps } = hands;
   const { queue, checkpoint } = core;
   deps.client.onRecovery((lastedMs) => queue.forgive(deps.clock.now() - lastedMs));
   const workers = runWorkers(queue, {
     workers: deps.options.concurrency,
+    clock: deps.clock,
     handle: (key) => reconcile(reconcileDeps, key),
     failed: (key, error) => {
       deps.log.error('a pass failed', { workload: key, error: String(error) });
@@ -122,6 +124,7 @@ async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands
   pauses.stop();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
-  await Promise.race([Promise.all([workers, resuming, ledger]).then(() => checkpoint.flush()), deadline.promise]);
+  const written = Promise.all([workers.then(() => replacements.ended()), resuming, ledger]);
+  await Promise.race([written.then(() => checkpoint.flush()), deadline.promise]);
   callOff();
 }

@@ -59,6 +59,7 @@ export class Pauses {
   run(): Promise<void> {
     return runWorkers(this.#queue, {
       workers: WORKERS,
+      clock: this.#deps.clock,
       handle: (key) => this.#resume(key),
       failed: (key, error) => {
         if (!KubeError.is(error)) throw error;

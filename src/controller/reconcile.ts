@@ -4,7 +4,7 @@ import type { Workload, WorkloadKey } from '../domain/workload.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Setback } from '../runtime/queue.ts';
-import type { Act, Change } from './act.ts';
+import type { Act, Change, Outcome, UnderWay } from './act.ts';
 import type { Engine } from './engine.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { isRefusal, setbackOf } from './setback.ts';
@@ -19,6 +19,8 @@ export interface ReconcileDeps {
   /** Whether we may write. Another check follows at the server: each write carries the version it was decided on. */
   readonly mayWrite: () => boolean;
   readonly queue: { retry(key: WorkloadKey, setback?: Setback): number };
+  /** Whether an earlier pass has begun something that still goes on. */
+  readonly isUnderWay: (state: WorkloadState) => boolean;
   /** Lists kinds that cannot be watched; nothing to wait for with the others. */
   readonly fresh: (state: WorkloadState) => Promise<void>;
   /** Whether the pods have the data of a change already, by a rollout whose writer could not tell. */
@@ -44,7 +46,7 @@ const WITHIN_MINUTES = 'within minutes, or at once when its template or annotati
 /** One workload: everything it waits for, in one write. Running it again is harmless. */
 export async function reconcile(deps: ReconcileDeps, key: WorkloadKey): Promise<void> {
   const state = deps.engine.states.get(key);
-  if (!state || !deps.mayWrite()) return;
+  if (!state || !deps.mayWrite() || deps.isUnderWay(state)) return;
   deps.report.taken(state);
   await deps.fresh(state);
   const pass: Pass = { key, state, startedAt: deps.clock.now(), conflicts: 0 };
@@ -63,21 +65,45 @@ interface Pass {
 
 /** False: something is no longer as it was, so everything has to be decided again. */
 async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Change[]): Promise<boolean> {
-  const { key, state, startedAt } = pass;
+  const { state } = pass;
   const decidedOn = state.workload;
   try {
     if (state.unplaced && (await settleDelivered(deps, state, changes))) return false;
     const outcome = await deps.act(state, changes);
-    settle(deps, state, changes);
-    if (deps.engine.states.get(key) === state) deps.engine.wrote(state);
-    if (outcome === 'written') deps.report.reloaded(state, changes, startedAt);
-    else deps.report.unchanged(state, changes, outcome);
-    if (state.waiting.size > 0) deps.engine.schedule(key, state);
+    if (typeof outcome === 'object') void follow(deps, pass, changes, outcome);
+    else finish(deps, pass, changes, outcome);
     return true;
   } catch (error) {
     if (!KubeError.is(error)) throw error;
     return await giveUp(deps, pass, { changes, error, decidedOn });
   }
+}
+
+function finish(deps: ReconcileDeps, pass: Pass, changes: readonly Change[], outcome: Outcome): void {
+  const { key, state, startedAt } = pass;
+  const isKnown = deps.engine.states.get(key) === state;
+  settle(deps, state, changes);
+  if (isKnown) deps.engine.wrote(state);
+  if (outcome === 'written') deps.report.reloaded(state, changes, startedAt);
+  else deps.report.unchanged(state, changes, outcome);
+  if (isKnown && state.waiting.size > 0) deps.engine.schedule(key, state);
+}
+
+/** Nobody waits for what goes on by itself; nothing is settled before it is done. */
+async function follow(
+  deps: ReconcileDeps,
+  pass: Pass,
+  changes: readonly Change[],
+  { finished, late }: UnderWay,
+): Promise<void> {
+  const { key, state } = pass;
+  void late.then((error) => deps.report.failed(state, changes, error, SOON));
+  const outcome = await finished.catch((error: unknown) => {
+    // Somebody else was first, or we are told to go.
+    if (!KubeError.is(error) || error.status === 409) deps.queue.retry(key);
+    else fail(deps, { key, state, changes, error });
+  });
+  if (outcome) finish(deps, pass, changes, outcome);
 }
 
 interface Refused {

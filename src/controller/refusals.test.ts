@@ -7,6 +7,7 @@ import { RETRY } from '../api/annotations.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
+import type { UnderWay } from './act.ts';
 
 const ID = 'ConfigMap/app';
 const MINUTE = 60_000;
@@ -16,9 +17,11 @@ async function refusing(parts: Parameters<typeof writing>[1] = {}) {
   const clock = virtualClock();
   const queue = new KeyedQueue<WorkloadKey>({ clock, random: () => 1 });
   const failed: string[] = [];
+  const reloaded: string[][] = [];
   const world = await writing({ clock, queue }, { clock, queue, ...parts });
   Object.assign(world.report, {
     failed: (_state: unknown, _changes: unknown, error: KubeError) => failed.push(error.reason),
+    reloaded: (_state: unknown, changes: readonly { id: string }[]) => reloaded.push(changes.map(({ id }) => id)),
   });
   const isDue = () => (queue.dueAt(WEB) ?? Number.POSITIVE_INFINITY) <= clock.now();
   const take = async (): Promise<void> => {
@@ -37,7 +40,7 @@ async function refusing(parts: Parameters<typeof writing>[1] = {}) {
     await pass;
   };
   const waitsMs = () => (queue.dueAt(WEB) ?? Number.NaN) - clock.now();
-  return { ...world, clock, queue, failed, isDue, take, refused, waitsMs };
+  return { ...world, clock, queue, failed, reloaded, isDue, take, refused, waitsMs };
 }
 
 async function refusedOnce(status: number) {
@@ -134,3 +137,53 @@ test.each([[0], [429], [502], [503], [504]])(
     expect(world.waitsMs()).toBe(1000);
   },
 );
+
+/** What has begun and goes on by itself, until the test ends it. */
+async function underWay() {
+  const [finished, late] = [Promise.withResolvers<'written'>(), Promise.withResolvers<KubeError>()];
+  const outcome: UnderWay = { finished: finished.promise, late: late.promise };
+  let isUnderWay = false;
+  const act = async () => {
+    isUnderWay = true;
+    return outcome;
+  };
+  const world = await refusing({ act, isUnderWay: () => isUnderWay });
+  world.put(source('B', 10));
+  world.clock.advance(1000);
+  await world.take();
+  const end = async (settle: () => void): Promise<void> => {
+    isUnderWay = false;
+    settle();
+    await world.clock.run(0);
+  };
+  return { ...world, finished, late, end };
+}
+
+test('what goes on by itself holds nobody, and is settled when it is done and not before', async () => {
+  const world = await underWay();
+  expect([world.waits(), world.isDue(), world.reloaded]).toEqual([[ID], false, []]);
+  world.put(source('C', 20));
+  world.clock.advance(1000);
+  await world.take();
+  expect(world.reloaded).toEqual([]);
+  await world.end(() => world.finished.resolve('written'));
+  expect(world.reloaded).toEqual([[ID]]);
+  expect(world.state().applied.get(ID)).toBe('B');
+  // What came meanwhile is looked at now.
+  expect([world.waits(), world.isDue()]).toEqual([[ID], true]);
+});
+
+test('what takes long is told, and what fails after all is tried again', async () => {
+  const error = (status: number, reason: string) => new KubeError({ verb: 'delete', path: '/x', status, reason });
+  const world = await underWay();
+  world.late.resolve(error(408, 'Timeout'));
+  await world.clock.run(0);
+  expect(world.failed).toEqual(['Timeout']);
+  await world.end(() => world.finished.reject(error(403, 'Forbidden')));
+  expect(world.failed).toEqual(['Timeout', 'Forbidden']);
+  expect([world.waits(), world.waitsMs()]).toEqual([[ID], 1000]);
+
+  const other = await underWay();
+  await other.end(() => other.finished.reject(error(409, 'Conflict')));
+  expect([other.failed, other.waitsMs()]).toEqual([[], 1000]);
+});

@@ -84,6 +84,7 @@ export class SourceReader {
   run(): Promise<void> {
     return runWorkers(this.#queue, {
       workers: WORKERS,
+      clock: this.#deps.clock,
       handle: (key) => this.#read(key),
       failed: (key, error) => {
         if (!KubeError.is(error)) throw error;

@@ -54,6 +54,7 @@ export class KeyedQueue<K extends string> {
   #takers: ((key: K | undefined) => void)[] = [];
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
   #accepts = true;
+  #isClosed = false;
 
   constructor(options: QueueOptions) {
     this.#clock = options.clock;
@@ -64,6 +65,11 @@ export class KeyedQueue<K extends string> {
   /** Keys that wait, due or not; those in hand are not counted. */
   get size(): number {
     return this.#ready.size + this.#again.size + this.#due.size;
+  }
+
+  /** Nothing is handed out any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** When the key will be handed out: a time that has passed where it waits only for a free hand. */
@@ -173,6 +179,7 @@ export class KeyedQueue<K extends string> {
   /** Accepts nothing more and hands out nothing more. */
   close(): void {
     this.drain();
+    this.#isClosed = true;
     this.#ready.clear();
     this.#again.clear();
   }

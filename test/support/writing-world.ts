@@ -36,6 +36,7 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     clock: world.clock,
     mayWrite: () => true,
     queue: { retry: () => 0 },
+    isUnderWay: () => false,
     fresh: async () => {},
     isDelivered: async () => false,
     catchUp: async () => {},
