@@ -37,8 +37,6 @@ export interface ReconcileDeps {
   };
 }
 
-// What is refused is tried again now and then: a policy, a quota or a right may have changed, and nothing tells us.
-const REFUSED_CAP_MS = 300_000;
 const MAX_CONFLICTS = 10;
 const SOON = 'soon';
 const WITHIN_MINUTES = 'within minutes, or at once when its template or annotations change';
@@ -202,5 +200,5 @@ interface Failure {
 function fail(deps: ReconcileDeps, { key, state, changes, error }: Failure): void {
   const isRefused = isRefusal(error);
   deps.report.failed(state, changes, error, isRefused ? WITHIN_MINUTES : SOON);
-  deps.queue.retry(key, { ...setbackOf(error), ...(isRefused && { capMs: REFUSED_CAP_MS }) });
+  deps.queue.retry(key, { ...setbackOf(error), isRefusal: isRefused });
 }

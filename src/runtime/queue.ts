@@ -1,4 +1,4 @@
-import { type BackoffLimits, upperJitter } from './backoff.ts';
+import { type BackoffLimits, fullJitter, upperJitter } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { DueTimes } from './due-times.ts';
 
@@ -9,14 +9,16 @@ export interface QueueOptions {
 }
 
 const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
+// What is refused is tried again now and then: a policy, a quota or a right may have changed, and nothing tells us.
+const REFUSED_CAP_MS = 300_000;
 // The longest that setTimeout can wait; a due time beyond it is looked at again then.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Setback {
   /** The least that is waited, where the server named a time. */
   readonly atLeastMs?: number | undefined;
-  /** The most that any wait may be, if it is not the queue's. */
-  readonly capMs?: number | undefined;
+  /** It will most likely fail again: no try comes early, and the waits grow longer than usual. */
+  readonly isRefusal?: boolean | undefined;
   /** Nobody got through: not the key's own doing, and over when the server is back. */
   readonly isOutage?: boolean | undefined;
 }
@@ -106,10 +108,12 @@ export class KeyedQueue<K extends string> {
   }
 
   /** Due after a time that grows with each failure in a row, or later if that was planned meanwhile; says when. */
-  retry(key: K, { atLeastMs = 0, capMs = this.#backoff.capMs, isOutage = false }: Setback = {}): number {
+  retry(key: K, { atLeastMs = 0, isRefusal = false, isOutage = false }: Setback = {}): number {
     const at = this.#clock.now();
     const count = (this.#failed.get(key)?.count ?? 0) + 1;
-    const waitMs = upperJitter(count, { ...this.#backoff, capMs }, this.#random);
+    const waitMs = isRefusal
+      ? upperJitter(count, { ...this.#backoff, capMs: REFUSED_CAP_MS }, this.#random)
+      : fullJitter(count, this.#backoff, this.#random);
     const until = at + Math.max(atLeastMs, waitMs);
     if (!this.#accepts) return until;
     this.#failed.set(key, { count, at, until, isOutage });

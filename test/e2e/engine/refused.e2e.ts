@@ -110,13 +110,13 @@ test('after an outage its victims are tried at once', async () => {
   const refuse = (retryAfterSeconds?: number) =>
     ({ type: 'status', code: 503, ...(retryAfterSeconds && { retryAfterSeconds }) }) as const;
   proxy.setRules([
-    { fault: refuse(), verbs: ['patch'], path: /\/statefulsets\//, times: 5 },
+    { fault: refuse(2), verbs: ['patch'], path: /\/statefulsets\//, times: 3 },
     { fault: refuse(300), verbs: ['patch'], path: /\/statefulsets\// },
     { fault: refuse() },
   ]);
   await here.setData('ConfigMap', 'app', value(2));
   // It backs off for seconds before the server asks it to wait for minutes.
-  await expect.poll(tries, { timeout: 60_000 }).toBe(6);
+  await expect.poll(tries, { timeout: 60_000 }).toBe(4);
   proxy.setRules([]);
   proxy.cutWatches();
   await untilMarked(here.audit, 'StatefulSet', 'db', value(2));
