@@ -45,5 +45,7 @@ export const RECORD = 'attune.dev/record';
 export const QUIET_PERIOD = 'attune.dev/quiet-period';
 export const MAX_WAIT = 'attune.dev/max-wait';
 export const ON_CHANGE = 'attune.dev/on-change';
+/** Any text: a new one makes us try at once what was refused. */
+export const RETRY = 'attune.dev/retry';
 /** On the pod template: makes it differ when the data changed but Stakater's hash did not. */
 export const NUDGE = 'attune.dev/nudge';

@@ -130,7 +130,7 @@ export const OPTIONS = {
     flag: 'concurrency',
     fallback: '32',
     group: 'effect',
-    doc: 'How many workloads are written to at the same time.',
+    doc: 'How many workloads are written to at the same time. Writes that the server is slow to answer are not counted.',
   }),
 
   configmapAnnotation: key('configmap-annotation', DEFAULT_KEYS.named.ConfigMap, 'that names ConfigMaps'),

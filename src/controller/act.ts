@@ -35,8 +35,15 @@ export interface Change {
 /** `same`: upstream's rules see nothing to write. `left`: nothing is to happen to a workload like this. */
 export type Outcome = 'written' | 'same' | 'left';
 
+/** It has begun, takes its time, and goes on by itself; nothing is done before `finished`. */
+export interface UnderWay {
+  readonly finished: Promise<Outcome>;
+  /** Resolves when it takes longer than usual, with what may be the matter. */
+  readonly late: Promise<KubeError>;
+}
+
 /** Carries changes out. Throws what the API server refuses. */
-export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<Outcome>;
+export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<Outcome | UnderWay>;
 
 export interface ActDeps {
   readonly client: KubeClient;
@@ -82,13 +89,24 @@ export function createAct(deps: ActDeps): Act {
     }
     if (edit === undefined) return done(deps, state, 'same');
     if (action === 'patch') return patch(deps, { kind, state, changes, edit, now });
+    if (action === 'replace') return replace(deps, state, edit);
     const seq = state.seq + 1;
-    if (action === 'run') await run(deps, { state, changes, edit, now });
-    else await deps.replacements.replace(state, edit);
-    // The watch may have brought the Job, and the number with it.
-    state.seq = Math.max(state.seq, seq);
-    return done(deps, state, 'written');
+    await run(deps, { state, changes, edit, now });
+    return written(deps, state, seq);
   };
+}
+
+async function replace(deps: ActDeps, state: WorkloadState, edit: TemplateEdit): Promise<Outcome | UnderWay> {
+  const seq = state.seq + 1;
+  const replacing = await deps.replacements.replace(state, edit);
+  if (!replacing) return written(deps, state, seq);
+  return { ...replacing, finished: replacing.finished.then(() => written(deps, state, seq)) };
+}
+
+/** The watch may have brought the Job, and the number with it. */
+function written(deps: ActDeps, state: WorkloadState, seq: number): Outcome {
+  state.seq = Math.max(state.seq, seq);
+  return done(deps, state, 'written');
 }
 
 async function run(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): Promise<void> {

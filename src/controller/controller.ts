@@ -1,5 +1,5 @@
 import type { KubeClient } from '../kube/client.ts';
-import type { KubeError } from '../kube/kube-error.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import { patiently } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { runWorkers } from '../runtime/worker.ts';
@@ -14,6 +14,7 @@ import type { Leadership } from './leadership.ts';
 import type { ControllerOptions } from './options.ts';
 import { reconcile } from './reconcile.ts';
 import type { Report } from './report.ts';
+import { setbackOf } from './setback.ts';
 import { seeSharedVersions } from './shared-versions.ts';
 
 export interface ControllerDeps {
@@ -96,14 +97,17 @@ async function establishLedger({ clock, log }: ControllerDeps, ledger: Checkpoin
   }
 }
 
-async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands, term: AbortSignal): Promise<void> {
+async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Promise<void> {
+  const { core, pauses, replacements, reconcileDeps } = hands;
   const { queue, checkpoint } = core;
+  deps.client.onRecovery((lastedMs) => queue.forgive(deps.clock.now() - lastedMs));
   const workers = runWorkers(queue, {
     workers: deps.options.concurrency,
+    clock: deps.clock,
     handle: (key) => reconcile(reconcileDeps, key),
     failed: (key, error) => {
       deps.log.error('a pass failed', { workload: key, error: String(error) });
-      queue.retry(key);
+      queue.retry(key, KubeError.is(error) ? setbackOf(error) : undefined);
     },
   });
   const resuming = pauses.run();
@@ -115,6 +119,7 @@ async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands
   pauses.stop();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
-  await Promise.race([Promise.all([workers, resuming, ledger]).then(() => checkpoint.close()), deadline.promise]);
+  const written = Promise.all([workers.then(() => replacements.ended()), resuming, ledger]);
+  await Promise.race([written.then(() => checkpoint.close()), deadline.promise]);
   callOff();
 }

@@ -39,8 +39,9 @@ export interface EngineDeps {
   readonly sources: SourceBook;
   readonly graph: Graph;
   readonly queue: {
-    add(key: WorkloadKey): void;
     schedule(key: WorkloadKey, at: number): void;
+    /** Its back-off is over; true if there was one. */
+    release(key: WorkloadKey): boolean;
     remove(key: WorkloadKey): void;
   };
   readonly checkpoint: {

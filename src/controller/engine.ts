@@ -1,11 +1,11 @@
 import type { SourceRef } from '../api/sources.ts';
-import { ABSENT, type Applied, compare, lifecycleOf, type SourceId, UNKNOWN } from '../domain/ledger.ts';
-import { dueAt, timingOf } from '../domain/plan.ts';
+import { type Applied, type SourceId, UNKNOWN } from '../domain/ledger.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import { Beliefs } from './beliefs.ts';
 import { concernsOf, staysOpen } from './concerns.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { OpenChanges } from './open-changes.ts';
 import { OtherWriters } from './other-writers.ts';
 import { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
@@ -35,6 +35,7 @@ type Origin = 'list' | 'watch' | 'write';
 export class Engine {
   readonly states = new Map<WorkloadKey, WorkloadState>();
   readonly verdicts: Verdicts;
+  readonly open: OpenChanges;
   readonly #runs = new Runs();
   readonly #deps: EngineDeps;
   readonly #others: OtherWriters;
@@ -47,6 +48,7 @@ export class Engine {
     this.#others = new OtherWriters(deps);
     this.#beliefs = new Beliefs(deps, this.#others, this.#runs);
     this.verdicts = new Verdicts(deps, this.states);
+    this.open = new OpenChanges(deps, this.#others);
   }
 
   /** The newest moment of the server's time that we know of: what we write now comes after it. */
@@ -71,7 +73,7 @@ export class Engine {
       if (!state) continue;
       const verdict = this.verdicts.of(state, ref);
       rolled.push([state, verdict]);
-      this.#consider(state, ref, verdict, () => this.#beliefs.atTurn(state, ref, { turn, version }));
+      this.open.consider(state, ref, verdict, () => this.#beliefs.atTurn(state, ref, { turn, version }));
     }
     if (turn.before !== turn.after && !turn.isRead) report.sourceChanged(ref, turn, rolled);
   }
@@ -170,7 +172,7 @@ export class Engine {
       if (namespace !== undefined && state.workload.ref.namespace !== namespace) continue;
       this.#adoptCheckpoint(key, state);
       this.#meet(state, Math.max(version, state.since));
-      if (state.waiting.size > 0) this.schedule(key, state);
+      if (state.waiting.size > 0) this.open.schedule(key, state);
     }
   }
 
@@ -181,24 +183,6 @@ export class Engine {
         if (this.#deps.sources.current(ref) === UNKNOWN && staysOpen(this.verdicts.of(state, ref))) yield ref;
       }
     }
-  }
-
-  schedule(key: WorkloadKey, state: WorkloadState): void {
-    const at = dueAt(state.firstChangeAt, state.lastChangeAt, timingOf(state.workload.intent, this.#deps.timing));
-    state.dueAt = at;
-    this.#deps.report.queued();
-    // A timer of zero still costs a millisecond.
-    if (at <= this.#deps.clock.now()) this.#deps.queue.add(key);
-    else this.#deps.queue.schedule(key, at);
-  }
-
-  /** From now on this counts as what the pods run with. */
-  settle(state: WorkloadState, id: SourceId, applied: Applied): void {
-    state.waiting.delete(id);
-    state.undelivered.delete(id);
-    if (state.applied.get(id) === applied) return;
-    state.applied.set(id, applied);
-    this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
   }
 
   /** A newer version of a workload that we know. */
@@ -216,21 +200,20 @@ export class Engine {
     for (const waiter of state.waiters.splice(0)) waiter();
     // The parser hands the same intent and references back while only status moved.
     if (before.intent === workload.intent && before.references === workload.references) return;
-    if (!looksAlike(before, workload)) state.since = moment;
+    if (!looksAlike(before, workload)) this.#moved(state, moment, origin);
     this.#enter(state);
     if (!this.#begun) {
       remember(state.looks, lookOf(workload, moment - 1));
       return;
     }
-    if (state.held) this.#release(workloadKey(workload.ref), state);
-    if (before.fullTemplateDigest !== workload.fullTemplateDigest) this.#moved(state, before, origin, moment);
+    if (before.fullTemplateDigest !== workload.fullTemplateDigest) this.#templateMoved(state, before, origin, moment);
     // There and back again, while nobody looked.
     else if (origin === 'list' && before.revision !== workload.revision) this.#others.leftUnseen(state, moment - 1);
     this.#meet(state, moment);
   }
 
   /** The template is another one now. Whose hand it was: ours, that of another leader, or somebody else's. */
-  #moved(state: WorkloadState, before: Workload, origin: Origin, moment: number): void {
+  #templateMoved(state: WorkloadState, before: Workload, origin: Origin, moment: number): void {
     const news = this.#beliefs.news(state);
     const version = Number(state.workload.resourceVersion);
     const after = origin === 'list' ? Math.max(moment - 1, news?.seen ?? -1) : version;
@@ -254,14 +237,14 @@ export class Engine {
       if (!staysOpen(verdict)) continue;
       concerned.add(sourceId(ref));
       this.#adopt(state, sourceId(ref), news?.sources[sourceId(ref)]);
-      this.#consider(state, ref, verdict, () => {
+      this.open.consider(state, ref, verdict, () => {
         if (version === undefined) return this.#beliefs.about(state, ref);
         const then = this.#beliefs.at(ref, version);
         return isListed ? this.#beliefs.whenFound(state, ref, then) : then;
       });
     }
     if (news) state.seq = news.seq;
-    for (const id of state.applied.keys()) if (!concerned.has(id)) this.#forget(state, id);
+    for (const id of state.applied.keys()) if (!concerned.has(id)) this.open.forget(state, id);
     if (this.#deps.inScope(state.workload.ref.namespace)) this.#deps.report.problems(state);
   }
 
@@ -278,62 +261,12 @@ export class Engine {
     if (applied !== undefined && state.applied.has(id)) state.applied.set(id, applied);
   }
 
-  #consider(state: WorkloadState, ref: SourceRef, verdict: Verdict, past: () => Applied): void {
-    const id = sourceId(ref);
-    if (!staysOpen(verdict)) {
-      this.#forget(state, id);
-      return;
-    }
-    const current = this.#deps.sources.current(ref);
-    if (current === ABSENT && !this.#deps.listed.has(ref)) return;
-    if (!state.applied.has(id)) {
-      const then = past();
-      // Nobody has looked at it yet: what the pods began with will be known when it is read.
-      if (then === UNKNOWN && current === UNKNOWN) {
-        this.#deps.want(ref);
-        return;
-      }
-      this.settle(state, id, then);
-    }
-    this.#weigh(state, ref, current);
-  }
-
-  /** What the pods run with, after all that is known about them, against what there is. */
-  #weigh(state: WorkloadState, ref: SourceRef, current: Applied): void {
-    const id = sourceId(ref);
-    if (this.#others.settlesByMark(state.workload, ref, state.applied.get(id))) this.settle(state, id, current);
-    else if (this.#others.brought(state, ref, current)) this.settle(state, id, current);
-    else if (this.#others.isOpen(state, ref, current)) state.applied.set(id, UNKNOWN);
-    const lifecycle = lifecycleOf(ref.kind, this.#deps.lifecycle);
-    const difference = compare(state.applied.get(id) ?? UNKNOWN, current, lifecycle);
-    if (difference === 'unread') this.#deps.want(ref);
-    else if (difference === 'settle') this.settle(state, id, current);
-    else if (difference === 'same' || difference === 'keep') state.waiting.delete(id);
-    else this.#wait(state, id, current);
-  }
-
-  #wait(state: WorkloadState, id: SourceId, current: Applied): void {
-    if (state.undelivered.has(id) && state.reapplied.get(id) === current) return;
-    if (state.waiting.get(id) === current) return;
-    const now = this.#deps.clock.now();
-    if (state.waiting.size === 0) state.firstChangeAt = now;
-    state.lastChangeAt = now;
-    // Deleted first: the map's order is the order of the newest change of each.
-    state.waiting.delete(id);
-    state.waiting.set(id, current);
-    state.undelivered.delete(id);
-    this.schedule(workloadKey(state.workload.ref), state);
-  }
-
-  /** What could not be written as it was may go now. */
-  #release(key: WorkloadKey, state: WorkloadState): void {
+  /** Its template or annotations are others: what could not be written as it was may go now. */
+  #moved(state: WorkloadState, moment: number, origin: Origin): void {
+    const key = workloadKey(state.workload.ref);
+    state.since = moment;
+    if (origin === 'write' || (!this.#deps.queue.release(key) && !state.held)) return;
     state.held = false;
-    if (state.waiting.size > 0) this.schedule(key, state);
-  }
-
-  #forget(state: WorkloadState, id: SourceId): void {
-    state.waiting.delete(id);
-    state.undelivered.delete(id);
-    if (state.applied.delete(id)) this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
+    if (state.waiting.size > 0) this.open.schedule(key, state);
   }
 }

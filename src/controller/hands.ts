@@ -1,6 +1,6 @@
 import { kindNamed, type WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
-import { type Workload, workloadKey } from '../domain/workload.ts';
+import { type Workload, type WorkloadRef, workloadKey } from '../domain/workload.ts';
 import { createAct, FIELD_MANAGER } from './act.ts';
 import type { ControllerDeps } from './controller.ts';
 import type { Core } from './core.ts';
@@ -45,7 +45,7 @@ export function createHands(
     seen: (object) => seen(door.workload(DEPLOYMENTS, object).workload),
   });
   const jobs = createJobs({ client, shorten, fieldManager: FIELD_MANAGER });
-  const replacements = createReplacements(deps, signal);
+  const replacements = createReplacements(deps, signal, (ref) => queue.add(workloadKey(ref)));
   const act = createAct({
     client,
     keyId,
@@ -83,6 +83,7 @@ export function createHands(
     queue,
     catchUp,
     report,
+    isUnderWay: ({ workload }) => replacements.isUnderWay(workload.uid),
     lifecycle: options,
     isDelivered: (state, { ref, difference }) =>
       difference === 'changed' ? history.isNewer(state, ref) : Promise.resolve(false),
@@ -91,12 +92,17 @@ export function createHands(
   return { core, pauses, replacements, reconcileDeps };
 }
 
-function createReplacements({ options, client, clock, report }: ControllerDeps, signal: AbortSignal): Replacements {
+function createReplacements(
+  { options, client, clock, report }: ControllerDeps,
+  signal: AbortSignal,
+  resumed: (ref: WorkloadRef) => void,
+): Replacements {
   const namespace = options.ownNamespace || undefined;
   return new Replacements({
     client,
     clock,
     signal,
+    resumed,
     journal: new ReplacementJournal({ client, namespace, unsafe: (error) => report.unsafeJobs(error) }),
     fieldManager: FIELD_MANAGER,
     stuck: (ref, error) => report.stuckJob(ref, error),

@@ -9,6 +9,7 @@ import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
 import { runWorkers } from '../runtime/worker.ts';
+import { setbackOf } from './setback.ts';
 
 export interface PausesDeps {
   readonly client: KubeClient;
@@ -39,6 +40,7 @@ export class Pauses {
   constructor(deps: PausesDeps) {
     this.#deps = deps;
     this.#queue = new KeyedQueue<WorkloadKey>({ clock: deps.clock });
+    deps.client.onRecovery((lastedMs) => this.#queue.forgive(deps.clock.now() - lastedMs));
   }
 
   /** Looks at every newest version of a workload. */
@@ -57,10 +59,11 @@ export class Pauses {
   run(): Promise<void> {
     return runWorkers(this.#queue, {
       workers: WORKERS,
+      clock: this.#deps.clock,
       handle: (key) => this.#resume(key),
       failed: (key, error) => {
         if (!KubeError.is(error)) throw error;
-        this.#queue.retry(key, error.retryAfterMs);
+        this.#queue.retry(key, setbackOf(error));
         const workload = this.#deps.workload(key);
         if (workload && error.status !== 409) this.#deps.report.notResumed(workload, error);
       },

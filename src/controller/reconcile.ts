@@ -1,12 +1,14 @@
 import type { SourceRef } from '../api/sources.ts';
 import { compare, lifecycleOf, UNKNOWN } from '../domain/ledger.ts';
-import type { WorkloadKey } from '../domain/workload.ts';
+import type { Workload, WorkloadKey } from '../domain/workload.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Act, Change } from './act.ts';
+import type { Setback } from '../runtime/queue.ts';
+import type { Act, Change, Outcome, UnderWay } from './act.ts';
 import type { Engine } from './engine.ts';
 import type { EngineDeps } from './engine-deps.ts';
-import { refOf, type WorkloadState } from './workload-state.ts';
+import { isRefusal, setbackOf } from './setback.ts';
+import { looksAlike, refOf, type WorkloadState } from './workload-state.ts';
 
 export interface ReconcileDeps {
   readonly engine: Engine;
@@ -16,10 +18,9 @@ export interface ReconcileDeps {
   readonly clock: Clock;
   /** Whether we may write. Another check follows at the server: each write carries the version it was decided on. */
   readonly mayWrite: () => boolean;
-  readonly queue: {
-    schedule(key: WorkloadKey, at: number): void;
-    retry(key: WorkloadKey, atLeastMs?: number): number;
-  };
+  readonly queue: { retry(key: WorkloadKey, setback?: Setback): number };
+  /** Whether an earlier pass has begun something that still goes on. */
+  readonly isUnderWay: (state: WorkloadState) => boolean;
   /** Lists kinds that cannot be watched; nothing to wait for with the others. */
   readonly fresh: (state: WorkloadState) => Promise<void>;
   /** Whether the pods have the data of a change already, by a rollout whose writer could not tell. */
@@ -28,7 +29,7 @@ export interface ReconcileDeps {
   readonly catchUp: (state: WorkloadState) => Promise<void>;
   readonly report: {
     taken(state: WorkloadState): void;
-    failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: 'soon' | 'when it changes'): void;
+    failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: string): void;
     reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void;
     unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left'): void;
     settledByOther(state: WorkloadState, ref: SourceRef): void;
@@ -36,14 +37,14 @@ export interface ReconcileDeps {
   };
 }
 
-// A permanent refusal is tried again now and then: a policy or a quota may have changed, and nothing tells us.
-const HOURLY_MS = 3_600_000;
 const MAX_CONFLICTS = 10;
+const SOON = 'soon';
+const WITHIN_MINUTES = 'within minutes, or at once when its template or annotations change';
 
 /** One workload: everything it waits for, in one write. Running it again is harmless. */
 export async function reconcile(deps: ReconcileDeps, key: WorkloadKey): Promise<void> {
   const state = deps.engine.states.get(key);
-  if (!state || !deps.mayWrite()) return;
+  if (!state || !deps.mayWrite() || deps.isUnderWay(state)) return;
   deps.report.taken(state);
   await deps.fresh(state);
   const pass: Pass = { key, state, startedAt: deps.clock.now(), conflicts: 0 };
@@ -62,16 +63,13 @@ interface Pass {
 
 /** False: something is no longer as it was, so everything has to be decided again. */
 async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Change[]): Promise<boolean> {
-  const { key, state, startedAt } = pass;
-  const decidedOn = state.workload.resourceVersion;
+  const { state } = pass;
+  const decidedOn = state.workload;
   try {
     if (await settleDelivered(deps, state, changes)) return false;
     const outcome = await deps.act(state, changes);
-    settle(deps, state, changes);
-    if (deps.engine.states.get(key) === state) deps.engine.wrote(state);
-    if (outcome === 'written') deps.report.reloaded(state, changes, startedAt);
-    else deps.report.unchanged(state, changes, outcome);
-    if (state.waiting.size > 0) deps.engine.schedule(key, state);
+    if (typeof outcome === 'object') void follow(deps, pass, changes, outcome);
+    else finish(deps, pass, changes, outcome);
     return true;
   } catch (error) {
     if (!KubeError.is(error)) throw error;
@@ -79,10 +77,37 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
   }
 }
 
+function finish(deps: ReconcileDeps, pass: Pass, changes: readonly Change[], outcome: Outcome): void {
+  const { key, state, startedAt } = pass;
+  const isKnown = deps.engine.states.get(key) === state;
+  settle(deps, state, changes);
+  if (isKnown) deps.engine.wrote(state);
+  if (outcome === 'written') deps.report.reloaded(state, changes, startedAt);
+  else deps.report.unchanged(state, changes, outcome);
+  if (isKnown && state.waiting.size > 0) deps.engine.open.schedule(key, state);
+}
+
+/** Nobody waits for what goes on by itself; nothing is settled before it is done. */
+async function follow(
+  deps: ReconcileDeps,
+  pass: Pass,
+  changes: readonly Change[],
+  { finished, late }: UnderWay,
+): Promise<void> {
+  const { key, state } = pass;
+  void late.then((error) => deps.report.failed(state, changes, error, SOON));
+  const outcome = await finished.catch((error: unknown) => {
+    // Somebody else was first, or we are told to go.
+    if (!KubeError.is(error) || error.status === 409) deps.queue.retry(key);
+    else fail(deps, { key, state, changes, error });
+  });
+  if (outcome) finish(deps, pass, changes, outcome);
+}
+
 interface Refused {
   readonly changes: readonly Change[];
   readonly error: KubeError;
-  readonly decidedOn: string;
+  readonly decidedOn: Workload;
 }
 
 /** False: somebody else wrote meanwhile. True: for now there is nothing more to do. */
@@ -99,7 +124,7 @@ async function giveUp(deps: ReconcileDeps, pass: Pass, { changes, error, decided
     return true;
   }
   // The watch usually has the newest object by now.
-  if (state.workload.resourceVersion === decidedOn) await deps.catchUp(state);
+  if (state.workload.resourceVersion === decidedOn.resourceVersion) await deps.catchUp(state);
   return false;
 }
 
@@ -118,15 +143,19 @@ async function settleDelivered(
     const hasMoved = deps.sources.current(ref) !== current;
     isOther ||= isDelivered || hasMoved;
     if (!isDelivered || hasMoved) continue;
-    deps.engine.settle(state, id, current);
+    deps.engine.open.settle(state, id, current);
     deps.report.settledByOther(state, ref);
   }
   return isOther;
 }
 
-/** A position in a JSON Patch that no longer holds what it held is called invalid, though the object only moved on. */
-function isOutdated(error: KubeError, state: WorkloadState, decidedOn: string): boolean {
-  return error.status === 409 || (error.status === 422 && state.workload.resourceVersion !== decidedOn);
+/**
+ * A position in a JSON Patch that no longer holds what it held is called invalid, though the object only moved on. And
+ * what is refused for what it was may be allowed for what it has become meanwhile.
+ */
+function isOutdated(error: KubeError, { workload }: WorkloadState, decidedOn: Workload): boolean {
+  if (error.status === 422 && workload.resourceVersion !== decidedOn.resourceVersion) return true;
+  return error.status === 409 || (isRefusal(error) && !looksAlike(workload, decidedOn));
 }
 
 /** What is still different now, in the order in which it changed. */
@@ -173,12 +202,7 @@ interface Failure {
 }
 
 function fail(deps: ReconcileDeps, { key, state, changes, error }: Failure): void {
-  const isPermanent = error.status === 422 || error.status === 400;
-  deps.report.failed(state, changes, error, isPermanent ? 'when it changes' : 'soon');
-  if (isPermanent) {
-    state.held = true;
-    deps.queue.schedule(key, deps.clock.now() + HOURLY_MS);
-  } else {
-    deps.queue.retry(key, error.retryAfterMs);
-  }
+  const isRefused = isRefusal(error);
+  deps.report.failed(state, changes, error, isRefused ? WITHIN_MINUTES : SOON);
+  deps.queue.retry(key, { ...setbackOf(error), isRefusal: isRefused });
 }

@@ -57,6 +57,7 @@ async function world(refuse: (exchange: Exchange) => boolean = () => false) {
   const { client, api } = await startClient(answer);
   const stop = new AbortController();
   const stuck: string[] = [];
+  const resumed: string[] = [];
   const journal = new ReplacementJournal({ client, namespace: 'attune', unsafe: () => {} });
   const replacements = new Replacements({
     client,
@@ -65,16 +66,17 @@ async function world(refuse: (exchange: Exchange) => boolean = () => false) {
     fieldManager: 'test',
     signal: stop.signal,
     stuck: (_ref, error) => stuck.push(error.reason),
+    resumed: (ref) => void resumed.push(ref.name),
   });
   return {
-    ...{ clock, now, api, journal, replacements, stuck, stop },
+    ...{ clock, now, api, journal, replacements, stuck, stop, resumed },
     open: () => Object.values(now.journal).filter((value) => value !== null).length,
   };
 }
 
 test('a Job goes, and another comes', async () => {
   const { replacements, now, open } = await world();
-  await replacements.replace(decidedOn('1'), EDIT);
+  expect(await replacements.replace(decidedOn('1'), EDIT)).toBeUndefined();
   expect(now.job?.metadata.uid).toBe('new');
   expect(open()).toBe(0);
 });
@@ -87,12 +89,15 @@ test('from the deletion on the new one is created as soon as the server lets us,
     exchange.status(refusals === 1 ? 403 : 500, 'Refused');
     return true;
   });
-  const replaced = replacements.replace(decidedOn('1'), EDIT);
+  // Who asked need not wait for it.
+  const replacing = await replacements.replace(decidedOn('1'), EDIT);
+  expect(replacements.isUnderWay('old')).toBe(true);
   for (let left = 3; left > 0; left -= 1) {
     await eventually(() => stuck.length).toBe(4 - left);
     await clock.run(10_000);
   }
-  await replaced;
+  await replacing?.finished;
+  expect(replacements.isUnderWay('old')).toBe(false);
   expect(now.job?.metadata.uid).toBe('new');
   expect(open()).toBe(0);
 });
@@ -124,7 +129,7 @@ test('a deletion that is refused leaves no trace', async () => {
 });
 
 test('what an earlier process began is finished; what nobody can finish holds nobody up', async () => {
-  const { replacements, journal, now, open } = await world((exchange) => {
+  const { replacements, journal, now, open, resumed } = await world((exchange) => {
     if (!exchange.path.includes('/gone/')) return false;
     exchange.status(404, 'NotFound');
     return true;
@@ -135,22 +140,37 @@ test('what an earlier process began is finished; what nobody can finish holds no
   await replacements.resume();
   await eventually(() => now.job?.metadata.uid).toBe('new');
   await eventually(open).toBe(0);
+  await eventually(() => resumed).toEqual(['once', 'once']);
 });
 
-test('a Job that stays in its finalizers is waited for beyond the patience of whoever asked', async () => {
+test('a Job that stays in its finalizers makes nobody wait, is told, looked at ever more rarely, and replaced at last', async () => {
   const { clock, replacements, now, api } = await world((exchange) => {
     if (exchange.verb === 'delete') exchange.json(200, {});
     return exchange.verb === 'delete';
   });
-  const replaced = replacements.replace(decidedOn('1'), EDIT).catch((error: unknown) => error);
-  await eventually(() => api.requests.some(({ verb }) => verb === 'delete')).toBe(true);
-  clock.advance(61_000);
-  expect(await replaced).toMatchObject({ status: 408 });
+  const replacing = await replacements.replace(decidedOn('1'), EDIT);
+  let isLate = false;
+  void replacing?.late.then(() => {
+    isLate = true;
+  });
+  const looks = () => api.requests.filter(({ verb }) => verb === 'get').length;
+  for (let second = 0; second < 59; second += 1) {
+    const before = looks();
+    clock.advance(1000);
+    await eventually(() => clock.timers).toBe(2);
+    expect(looks() - before).toBeLessThanOrEqual(10);
+  }
+  expect(isLate).toBe(false);
+  expect(looks()).toBeLessThan(60);
+  clock.advance(1000);
+  expect(await replacing?.late).toMatchObject({ status: 408 });
   now.job = undefined;
   await eventually(() => {
     clock.advance(5000);
     return now.job?.metadata.uid;
   }).toBe('new');
+  await replacing?.finished;
+  await replacements.ended();
 });
 
 test('who is told to go between the deletion and the creation creates it first', async () => {
@@ -161,10 +181,11 @@ test('who is told to go between the deletion and the creation creates it first',
     exchange.status(500, 'InternalError');
     return true;
   });
-  const replaced = replacements.replace(decidedOn('1'), EDIT);
+  await replacements.replace(decidedOn('1'), EDIT);
   await eventually(() => stuck.length).toBe(1);
+  const ended = replacements.ended();
   stop.abort();
   await clock.run(2000);
-  await replaced;
+  await ended;
   expect(now.job?.metadata.uid).toBe('new');
 });

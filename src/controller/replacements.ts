@@ -19,14 +19,28 @@ export interface ReplacementsDeps {
   readonly signal: AbortSignal;
   /** It is deleted, or may be, and the next step does not succeed. */
   readonly stuck: (ref: WorkloadRef, error: KubeError) => void;
+  /** What an earlier process began has ended, one way or the other. */
+  readonly resumed: (ref: WorkloadRef) => void;
+}
+
+/** A Job is on its way out, and its successor comes by itself. */
+interface Replacing {
+  readonly finished: Promise<void>;
+  readonly late: Promise<KubeError>;
+}
+
+interface Begun {
+  readonly finished: Promise<void>;
+  /** Resolves as soon as there is something to wait for. */
+  readonly waits: Promise<'waits'>;
 }
 
 const JOBS = kindNamed('Job') as WorkloadKind;
 const BACKOFF = { baseMs: 1000, capMs: 60_000 };
-// How long a deleted Job usually takes to disappear: its pods' finalizers go first.
+// A deleted Job is usually gone at once; who has waited for it for long looks rarely.
+const POLL_MS = { least: 100, most: 5000 };
+// What takes longer than this is told.
 const GONE_WITHIN_MS = 60_000;
-const POLL_MS = 100;
-const SLOW_POLL_MS = 5000;
 // As long as writes in flight are waited for.
 const FAREWELL_MS = 4000;
 
@@ -37,6 +51,8 @@ const FAREWELL_MS = 4000;
 export class Replacements {
   readonly #deps: ReplacementsDeps;
   readonly #underWay = new Map<string, Promise<void>>();
+  /** Ends the waits for a server that is back. */
+  #recovery = new AbortController();
   /** Ends some time after the process was told to go: what was deleted by then is worth another try. */
   readonly #last = new AbortController();
 
@@ -44,71 +60,93 @@ export class Replacements {
     this.#deps = deps;
     const end = () => void deps.clock.after(FAREWELL_MS, () => this.#last.abort());
     deps.signal.addEventListener('abort', end, { once: true });
+    deps.client.onRecovery(() => {
+      this.#recovery.abort();
+      this.#recovery = new AbortController();
+    });
   }
 
-  /** Throws as long as nothing is lost; also when it takes too long to wait for, and then goes on by itself. */
-  async replace({ workload: { ref, uid, resourceVersion } }: WorkloadState, edit: TemplateEdit): Promise<void> {
+  /** Whether the Job with this uid is being replaced: whatever is to happen to it has to wait for that. */
+  isUnderWay(uid: string): boolean {
+    return this.#underWay.has(uid);
+  }
+
+  /** Resolves when none is under way. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#underWay.values());
+  }
+
+  /**
+   * Throws as long as nothing is lost. Waits for answers and for nothing else: as soon as there is something to wait for,
+   * a finalizer or a server that is out of breath, it goes on by itself.
+   */
+  async replace(
+    { workload: { ref, uid, resourceVersion } }: WorkloadState,
+    edit: TemplateEdit,
+  ): Promise<Replacing | undefined> {
     const { client, clock, journal } = this.#deps;
-    let replaced = this.#underWay.get(uid);
-    if (!replaced) {
-      const job = await client.get<KubeObject>(JOBS, ref);
-      // What was decided about a Job that runs must not be done to one that has finished meanwhile.
-      if (job.metadata.resourceVersion !== resourceVersion) throw conflict(ref, 'the Job has moved on');
-      const manifest = replacementJob(job, edit);
-      await this.#proveAdmission(ref, manifest);
-      replaced = this.#begin(await journal.begin({ ref, uid, resourceVersion, manifest }));
-    }
-    const late = Promise.withResolvers<never>();
-    const callOff = clock.after(GONE_WITHIN_MS, () => late.reject(stillThere(ref)));
-    await Promise.race([replaced, late.promise]).finally(callOff);
+    const job = await client.get<KubeObject>(JOBS, ref);
+    // What was decided about a Job that runs must not be done to one that has finished meanwhile.
+    if (job.metadata.resourceVersion !== resourceVersion) throw conflict(ref, 'the Job has moved on');
+    const manifest = replacementJob(job, edit);
+    await this.#proveAdmission(ref, manifest);
+    const { finished, waits } = this.#begin(await journal.begin({ ref, uid, resourceVersion, manifest }));
+    if ((await Promise.race([finished, waits])) !== 'waits') return undefined;
+    const late = Promise.withResolvers<KubeError>();
+    const callOff = clock.after(GONE_WITHIN_MS, () => late.resolve(stillThere(ref)));
+    return { finished: finished.finally(callOff), late: late.promise };
   }
 
   /** Goes on with what an earlier process began. */
   async resume(): Promise<void> {
-    for (const replacement of await this.#deps.journal.open()) void this.#begin(replacement);
-  }
-
-  #begin(replacement: Replacement): Promise<void> {
-    const replaced = this.#carryOut(replacement).finally(() => this.#underWay.delete(replacement.uid));
-    this.#underWay.set(replacement.uid, replaced);
-    // Whoever still waits is told; nobody else can do anything about it.
-    replaced.catch(() => {});
-    return replaced;
-  }
-
-  async #carryOut(replacement: Replacement): Promise<void> {
-    const { journal, clock } = this.#deps;
-    const { signal } = this.#last;
-    await this.#insist(replacement, isTransient, () => this.#delete(replacement), this.#deps.signal);
-    const since = clock.now();
-    while (
-      !(await this.#insist(
-        replacement,
-        () => true,
-        () => this.#isNew(replacement),
-      ))
-    ) {
-      await pause(clock, clock.now() - since > GONE_WITHIN_MS ? SLOW_POLL_MS : POLL_MS, signal);
+    const { journal, resumed } = this.#deps;
+    for (const replacement of await journal.open()) {
+      const ended = () => resumed(replacement.ref);
+      this.#begin(replacement).finished.then(ended, ended);
     }
-    await this.#insist(replacement, isTransient, () => journal.close(replacement));
+  }
+
+  #begin(replacement: Replacement): Begun {
+    const { promise: waits, resolve } = Promise.withResolvers<'waits'>();
+    const wait = (ms: number, signal: AbortSignal): Promise<void> => {
+      resolve('waits');
+      return pause(this.#deps.clock, ms, signal);
+    };
+    const finished = this.#carryOut(replacement, wait).finally(() => this.#underWay.delete(replacement.uid));
+    this.#underWay.set(replacement.uid, finished);
+    // Whoever still waits is told; nobody else can do anything about it.
+    finished.catch(() => {});
+    return { finished, waits };
+  }
+
+  async #carryOut(replacement: Replacement, wait: Wait): Promise<void> {
+    const { journal, clock } = this.#deps;
+    const step = { ref: replacement.ref, wait, signal: this.#last.signal };
+    await this.#insist({ ...step, signal: this.#deps.signal }, isTransient, () => this.#delete(replacement));
+    const since = clock.now();
+    const isNew = () => this.#isNew(replacement);
+    while (!(await this.#insist(step, () => true, isNew))) {
+      const waitedMs = clock.now() - since;
+      await wait(Math.min(Math.max(waitedMs / 10, POLL_MS.least), POLL_MS.most), step.signal);
+    }
+    await this.#insist(step, isTransient, () => journal.close(replacement));
   }
 
   /** Tries until it succeeds, or fails in a way that is not worth another try, or the process ends. */
   async #insist<T>(
-    { ref }: Replacement,
+    { ref, wait, signal }: Step,
     isWorthIt: (error: KubeError) => boolean,
     work: () => Promise<T>,
-    signal = this.#last.signal,
   ): Promise<T> {
-    const { clock, stuck } = this.#deps;
     for (let failures = 1; ; failures += 1) {
       try {
         signal.throwIfAborted();
         return await work();
       } catch (error) {
         if (signal.aborted || !KubeError.is(error) || !isWorthIt(error)) throw error;
-        stuck(ref, error);
-        await pause(clock, Math.max(error.retryAfterMs ?? 0, fullJitter(failures, BACKOFF, Math.random)), signal);
+        this.#deps.stuck(ref, error);
+        const waitMs = Math.max(error.retryAfterMs ?? 0, fullJitter(failures, BACKOFF, Math.random));
+        await wait(waitMs, AbortSignal.any([signal, this.#recovery.signal]));
       }
     }
   }
@@ -164,6 +202,14 @@ export class Replacements {
       throw error;
     }
   }
+}
+
+type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
+
+interface Step {
+  readonly ref: WorkloadRef;
+  readonly wait: Wait;
+  readonly signal: AbortSignal;
 }
 
 function conflict({ namespace, name }: WorkloadRef, detail: string): KubeError {

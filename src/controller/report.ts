@@ -144,7 +144,7 @@ export class Report extends SystemReport {
     const { ref } = state.workload;
     this.#count(state, false);
     metrics.increment('reloader_errors_total', { type: 'handler_error' });
-    if (next === 'soon') metrics.increment('reloader_retries_total');
+    metrics.increment('reloader_retries_total');
     this.#time('error', clock.now());
     const what = `Update for '${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}' failed`;
     const source = changes[0]?.ref;

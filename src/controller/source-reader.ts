@@ -7,6 +7,7 @@ import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
 import { runWorkers } from '../runtime/worker.ts';
+import { setbackOf } from './setback.ts';
 
 export interface SourceReaderDeps {
   readonly client: KubeClient;
@@ -50,6 +51,7 @@ export class SourceReader {
   constructor(deps: SourceReaderDeps) {
     this.#deps = deps;
     this.#queue = new KeyedQueue<SourceKey>({ clock: deps.clock });
+    deps.client.onRecovery((lastedMs) => this.#queue.forgive(deps.clock.now() - lastedMs));
   }
 
   /** How many somebody needs and nobody has read. */
@@ -105,11 +107,12 @@ export class SourceReader {
   run(): Promise<void> {
     return runWorkers(this.#queue, {
       workers: WORKERS,
+      clock: this.#deps.clock,
       handle: (key) => this.#read(key),
       failed: (key, error) => {
         if (!KubeError.is(error)) throw error;
-        const again = isTransient(error) ? error.retryAfterMs : REFUSED_MS * (1 + Math.random());
-        this.#queue.retry(key, again);
+        const isPassing = isTransient(error);
+        this.#queue.retry(key, isPassing ? setbackOf(error) : { atLeastMs: REFUSED_MS * (1 + Math.random()) });
         const wanted = this.#wanted.get(key);
         if (!wanted) return;
         this.#deps.report.unreadable(wanted.ref, error);

@@ -73,7 +73,7 @@ export interface WorkloadState {
   writing: boolean;
   /** Who waits for the next version of the object. */
   readonly waiters: (() => void)[];
-  /** A write that cannot succeed before the object changes. */
+  /** Nothing is written before its annotations change: one of them cannot be read. */
   held: boolean;
   /** Problems already told, so that each is told once. */
   readonly told: SparseMap<string, true>;

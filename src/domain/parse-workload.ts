@@ -6,6 +6,7 @@ import {
   ON_CHANGE,
   QUIET_PERIOD,
   RECORD,
+  RETRY,
   ROLLOUT_STRATEGY,
 } from '../api/annotations.ts';
 import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
@@ -71,6 +72,7 @@ export function metadataKeys(keys: AnnotationKeys): readonly string[] {
     QUIET_PERIOD,
     MAX_WAIT,
     ON_CHANGE,
+    RETRY,
   ];
 }
 

@@ -84,6 +84,11 @@ export class KubeClient {
     return this.#transport.serverNow();
   }
 
+  /** Told when calls succeed again after a time in which none did, and how long that was. */
+  onRecovery(listener: (lastedMs: number) => void): void {
+    this.#transport.outages.onOver(listener);
+  }
+
   get<T = KubeObject>(resource: Resource, ref: ObjectRef, options: ReadOptions = {}): Promise<T> {
     return this.#transport.json({
       verb: 'get',

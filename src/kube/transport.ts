@@ -4,6 +4,7 @@ import type { Connection } from './connection.ts';
 import { dialler } from './dial.ts';
 import { Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
 import { KubeError, type LocalReason, refusal, retryWait, type Verb } from './kube-error.ts';
+import { Outages } from './outages.ts';
 import { ServerTime } from './server-time.ts';
 import { KeptLines } from './wire.ts';
 
@@ -59,6 +60,7 @@ export class Transport {
   readonly #idleMs: number;
   readonly #clock: Clock;
   readonly #serverTime: ServerTime;
+  readonly outages = new Outages(() => performance.now());
   #inFlight = 0;
 
   constructor(connection: Connection, options: TransportOptions = {}) {
@@ -113,6 +115,8 @@ export class Transport {
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
       throw await readRefusal(call, exchange, this.serverNow());
     } finally {
+      // What the caller called off says nothing about the server.
+      if (!call.signal?.aborted) this.outages.ended(call.resource, Number(code) || 0);
       this.#observe?.({
         verb: call.verb,
         resource: call.resource,

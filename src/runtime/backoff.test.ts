@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
-import { fullJitter, pause } from './backoff.ts';
+import { fullJitter, pause, upperJitter } from './backoff.ts';
 
 const LIMITS = { baseMs: 100, capMs: 5000 };
 
@@ -15,6 +15,8 @@ test.each([
 ])('after failure %i the wait is at most %i ms', (failures, mostMs) => {
   expect(fullJitter(failures, LIMITS, () => 1)).toBe(mostMs);
   expect(fullJitter(failures, LIMITS, () => 0)).toBe(0);
+  expect(upperJitter(failures, LIMITS, () => 1)).toBe(mostMs);
+  expect(upperJitter(failures, LIMITS, () => 0)).toBe(mostMs / 2);
 });
 
 test('the wait is always within the limits', () => {

@@ -1,4 +1,4 @@
-import { type BackoffLimits, fullJitter } from './backoff.ts';
+import { type BackoffLimits, fullJitter, upperJitter } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { DueTimes } from './due-times.ts';
 
@@ -9,8 +9,26 @@ export interface QueueOptions {
 }
 
 const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
+// What is refused is tried again now and then: a policy, a quota or a right may have changed, and nothing tells us.
+const REFUSED_CAP_MS = 300_000;
 // The longest that setTimeout can wait; a due time beyond it is looked at again then.
 const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export interface Setback {
+  /** The least that is waited, where the server named a time. */
+  readonly atLeastMs?: number | undefined;
+  /** It will most likely fail again: no try comes early, and the waits grow longer than usual. */
+  readonly isRefusal?: boolean | undefined;
+  /** Nobody got through: not the key's own doing, and over when the server is back. */
+  readonly isOutage?: boolean | undefined;
+}
+
+interface Failed {
+  readonly count: number;
+  readonly at: number;
+  readonly until: number;
+  readonly isOutage: boolean;
+}
 
 /**
  * A work queue of keys, never of objects: whoever takes a key reads the newest state itself.
@@ -20,21 +38,25 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  *  2. A key is never in two hands: what comes due while it is taken comes back on `done`.
  *  3. Keys that are due are handed out in the order in which they became due.
  *  4. After `drain` nothing is accepted and what is not yet due is dropped; after `close` nothing is handed out either.
- *  5. One timer, whatever the number of keys.
+ *  5. A key that failed is not handed out before its back-off is over, whoever adds it; only `release` and `forgive` end
+ *     that early.
+ *  6. One timer, whatever the number of keys.
  */
 export class KeyedQueue<K extends string> {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #backoff: BackoffLimits;
   readonly #ready = new Set<K>();
-  readonly #taken = new Set<K>();
+  /** In hand, with the failure that each had been through. */
+  readonly #taken = new Map<K, Failed | undefined>();
   /** Came due while taken. */
   readonly #again = new Set<K>();
   readonly #due = new DueTimes<K>();
-  readonly #failures = new Map<K, number>();
+  readonly #failed = new Map<K, Failed>();
   #takers: ((key: K | undefined) => void)[] = [];
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
   #accepts = true;
+  #isClosed = false;
 
   constructor(options: QueueOptions) {
     this.#clock = options.clock;
@@ -47,6 +69,11 @@ export class KeyedQueue<K extends string> {
     return this.#ready.size + this.#again.size + this.#due.size;
   }
 
+  /** Nothing is handed out any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** When the key will be handed out: a time that has passed where it waits only for a free hand. */
   dueAt(key: K): number | undefined {
     return this.#isReady(key) ? this.#clock.now() : this.#due.at(key);
@@ -54,16 +81,14 @@ export class KeyedQueue<K extends string> {
 
   /** Due now, whatever was planned. */
   add(key: K): void {
-    if (!this.#accepts) return;
-    this.#due.delete(key);
-    this.#makeReady(key);
+    this.schedule(key, this.#clock.now());
   }
 
   /** Due at `at`, or when it is already, whichever is earlier. */
   addAt(key: K, at: number): void {
     if (!this.#accepts || this.#isReady(key)) return;
     const planned = this.#due.at(key);
-    if (planned === undefined || at < planned) this.#plan(key, at);
+    if (planned === undefined || at < planned) this.schedule(key, at);
   }
 
   /** Due after `ms`, or when it is already, whichever is earlier. */
@@ -74,28 +99,49 @@ export class KeyedQueue<K extends string> {
   /** Due at `at`, whatever was planned: a quiet period moves later with each change. */
   schedule(key: K, at: number): void {
     if (!this.#accepts) return;
-    this.#ready.delete(key);
-    this.#again.delete(key);
-    this.#plan(key, at);
+    const due = Math.max(at, this.#failed.get(key)?.until ?? at);
+    // A timer of zero still costs a millisecond.
+    if (due <= this.#clock.now()) {
+      this.#due.delete(key);
+      this.#makeReady(key);
+    } else this.#postpone(key, due);
   }
 
-  /** Due after a time that grows with each failure since `forget`, yet at least `atLeastMs`; says when. */
-  retry(key: K, atLeastMs = 0): number {
-    const failures = (this.#failures.get(key) ?? 0) + 1;
-    if (this.#accepts) this.#failures.set(key, failures);
-    const at = this.#clock.now() + Math.max(atLeastMs, fullJitter(failures, this.#backoff, this.#random));
-    this.addAt(key, at);
-    return at;
+  /** Due after a time that grows with each failure in a row, or later if that was planned meanwhile; says when. */
+  retry(key: K, { atLeastMs = 0, isRefusal = false, isOutage = false }: Setback = {}): number {
+    const at = this.#clock.now();
+    const count = (this.#failed.get(key)?.count ?? 0) + 1;
+    const waitMs = isRefusal
+      ? upperJitter(count, { ...this.#backoff, capMs: REFUSED_CAP_MS }, this.#random)
+      : fullJitter(count, this.#backoff, this.#random);
+    const until = at + Math.max(atLeastMs, waitMs);
+    if (!this.#accepts) return until;
+    this.#failed.set(key, { count, at, until, isOutage });
+    this.#postpone(key, Math.max(until, this.#due.at(key) ?? until));
+    return until;
   }
 
-  /** Failures since the last `forget`. */
-  failures(key: K): number {
-    return this.#failures.get(key) ?? 0;
+  /** Something is different now that may cure it: its failures are history. True if it was waiting because of them. */
+  release(key: K): boolean {
+    const failed = this.#failed.get(key);
+    this.#failed.delete(key);
+    return failed !== undefined && failed.until > this.#clock.now();
   }
 
-  /** Its failures are history: the next one counts as the first. */
-  forget(key: K): void {
-    this.#failures.delete(key);
+  /** The server is back: who failed because of it since then is due within a moment, and its next failure is the first. */
+  forgive(since: number): void {
+    for (const [key, { at, until, isOutage }] of this.#failed) {
+      if (!isOutage || at < since) continue;
+      this.#failed.delete(key);
+      // Spread, so that a thousand victims do not all return at once.
+      const soon = this.#clock.now() + this.#random() * this.#backoff.baseMs;
+      if (this.#due.at(key) === until && soon < until) this.#plan(key, soon);
+    }
+  }
+
+  /** It was handled, and the failures before are history; but who asked for another try has not succeeded. */
+  handled(key: K): void {
+    if (this.#failed.get(key) === this.#taken.get(key)) this.#failed.delete(key);
   }
 
   /** Nothing is to be done for the key any more. */
@@ -103,7 +149,7 @@ export class KeyedQueue<K extends string> {
     this.#ready.delete(key);
     this.#again.delete(key);
     this.#due.delete(key);
-    this.#failures.delete(key);
+    this.#failed.delete(key);
   }
 
   /** The next key, once there is one; whoever takes it must say `done`. Undefined: the queue is closed. */
@@ -111,7 +157,7 @@ export class KeyedQueue<K extends string> {
     const [key] = this.#ready;
     if (key !== undefined) {
       this.#ready.delete(key);
-      this.#taken.add(key);
+      this.#taken.set(key, this.#failed.get(key));
       return Promise.resolve(key);
     }
     if (!this.#accepts) return Promise.resolve(undefined);
@@ -137,6 +183,7 @@ export class KeyedQueue<K extends string> {
   /** Accepts nothing more and hands out nothing more. */
   close(): void {
     this.drain();
+    this.#isClosed = true;
     this.#ready.clear();
     this.#again.clear();
   }
@@ -152,9 +199,16 @@ export class KeyedQueue<K extends string> {
     }
     const taker = this.#takers.shift();
     if (taker) {
-      this.#taken.add(key);
+      this.#taken.set(key, this.#failed.get(key));
       taker(key);
     } else this.#ready.add(key);
+  }
+
+  /** Due at `at` and not before. */
+  #postpone(key: K, at: number): void {
+    this.#ready.delete(key);
+    this.#again.delete(key);
+    this.#plan(key, at);
   }
 
   #plan(key: K, at: number): void {

@@ -4,7 +4,8 @@ import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { KeyedQueue } from './queue.ts';
 import { runWorkers } from './worker.ts';
 
-const newQueue = () => new KeyedQueue<string>({ clock: virtualClock(), random: () => 1 });
+const clock = virtualClock();
+const newQueue = () => new KeyedQueue<string>({ clock, random: () => 1 });
 
 test('as many keys are in hand as there are workers', async () => {
   const queue = newQueue();
@@ -12,6 +13,7 @@ test('as many keys are in hand as there are workers', async () => {
   const begun: string[] = [];
   for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
   const running = runWorkers(queue, {
+    clock,
     workers: 3,
     async handle(key) {
       begun.push(key);
@@ -34,6 +36,7 @@ test('a failure goes to the hook, and the other keys go on', async () => {
   queue.drain();
   const error = new Error('no');
   await runWorkers(queue, {
+    clock,
     workers: 1,
     async handle(key) {
       if (key === 'bad') throw error;
@@ -48,11 +51,11 @@ test('a failure goes to the hook, and the other keys go on', async () => {
 test('a success makes earlier failures forgotten', async () => {
   const queue = newQueue();
   queue.retry('a');
-  expect(queue.failures('a')).toBe(1);
-  queue.add('a');
+  clock.advance(1000);
   queue.drain();
-  await runWorkers(queue, { workers: 1, handle: async () => {}, failed: () => {} });
-  expect(queue.failures('a')).toBe(0);
+  await runWorkers(queue, { clock, workers: 1, handle: async () => {}, failed: () => {} });
+  expect(queue.release('a')).toBe(false);
+  expect(queue.retry('a') - clock.now()).toBe(1000);
 });
 
 test('after close the workers end when their hands are empty, and take nothing more', async () => {
@@ -61,6 +64,7 @@ test('after close the workers end when their hands are empty, and take nothing m
   const finished: string[] = [];
   queue.add('a');
   const running = runWorkers(queue, {
+    clock,
     workers: 1,
     async handle(key) {
       await gate.promise;
@@ -78,17 +82,121 @@ test('after close the workers end when their hands are empty, and take nothing m
 
 test('who asks for another try has not succeeded: the next wait is longer', async () => {
   const queue = newQueue();
-  const failures: number[] = [];
+  const waits: number[] = [];
   queue.add('a');
-  await runWorkers(queue, {
+  const running = runWorkers(queue, {
+    clock,
     workers: 1,
     async handle(key) {
-      queue.retry(key);
-      failures.push(queue.failures(key));
-      if (failures.length === 3) queue.close();
-      else queue.add(key);
+      waits.push(queue.retry(key) - clock.now());
     },
     failed: () => {},
   });
-  expect(failures).toEqual([1, 2, 3]);
+  for (let n = 1; n <= 3; n += 1) {
+    await eventually(() => waits.length).toBe(n);
+    await clock.run(waits.at(-1) ?? 0);
+  }
+  queue.close();
+  await running;
+  expect(waits.slice(0, 3)).toEqual([1000, 2000, 4000]);
+});
+
+/** Keys whose handling ends when the test says so. */
+function stage(workers: number) {
+  const queue = newQueue();
+  const hands = new Map<string, () => void>();
+  const begun: string[] = [];
+  const running = runWorkers(queue, {
+    clock,
+    workers,
+    handle(key) {
+      begun.push(key);
+      return new Promise((resolve) => hands.set(key, resolve));
+    },
+    failed: () => {},
+  });
+  const finish = async (key: string): Promise<void> => {
+    hands.get(key)?.();
+    hands.delete(key);
+    await clock.run(0);
+  };
+  return { queue, begun, running, hands, finish };
+}
+
+const many = (namespace: string, count: number) =>
+  Array.from({ length: count }, (_, n) => `Deployment/${namespace}/web-${n}`);
+
+test('who waits long for somebody holds no worker', async () => {
+  const { queue, begun, running, hands, finish } = stage(2);
+  for (const key of ['a', 'b', 'c']) queue.add(key);
+  await clock.run(200);
+  expect(begun).toEqual(['a', 'b']);
+  await clock.run(100);
+  expect(begun).toEqual(['a', 'b', 'c']);
+  // And is still in one hand only.
+  queue.add('a');
+  await clock.run(1000);
+  expect(begun).toHaveLength(3);
+  await finish('a');
+  expect(begun).toEqual(['a', 'b', 'c', 'a']);
+  queue.close();
+  for (const key of [...hands.keys()]) await finish(key);
+  await running;
+});
+
+test('a namespace whose writes all hang leaves room for the others, and goes on when they end', async () => {
+  const { queue, begun, running, hands, finish } = stage(2);
+  const stuck = many('stuck', 100);
+  for (const key of stuck) queue.add(key);
+  await clock.run(60_000);
+  const most = begun.length;
+  expect(most).toBeLessThan(30);
+  for (const key of many('other', 20)) queue.add(key);
+  await clock.run(60_000);
+  expect(begun.filter((key) => key.includes('/other/')).length).toBeGreaterThan(5);
+  queue.add('Deployment/third/web');
+  await clock.run(1000);
+  expect(begun).toContain('Deployment/third/web');
+  while (hands.size > 0) {
+    for (const key of [...hands.keys()]) await finish(key);
+    expect(hands.size).toBeLessThanOrEqual(2 * 16 + 2);
+  }
+  expect(new Set(begun).size).toBe(121);
+  expect(begun).toHaveLength(121);
+  queue.close();
+  await running;
+});
+
+test('after close who found no room is dropped, and who waits is waited for', async () => {
+  const { queue, begun, running, hands, finish } = stage(1);
+  for (const key of many('stuck', 100)) queue.add(key);
+  await clock.run(60_000);
+  const most = begun.length;
+  queue.close();
+  let isOver = false;
+  void running.then(() => {
+    isOver = true;
+  });
+  await clock.run(1000);
+  expect(isOver).toBe(false);
+  for (const key of [...hands.keys()]) await finish(key);
+  await running;
+  expect(begun).toHaveLength(most);
+});
+
+test('what must end everything does so also from beside the workers', async () => {
+  const queue = newQueue();
+  const gate = Promise.withResolvers<void>();
+  queue.add('a');
+  const running = runWorkers(queue, {
+    clock,
+    workers: 1,
+    handle: () => gate.promise,
+    failed: (_key, error) => {
+      throw error;
+    },
+  });
+  await clock.run(1000);
+  gate.reject(new Error('broken'));
+  await expect(running).rejects.toThrow('broken');
 });

@@ -1,32 +1,60 @@
+import type { Clock } from './clock.ts';
 import type { KeyedQueue } from './queue.ts';
+import { SideRoom } from './side-room.ts';
 
 export interface WorkerOptions<K extends string> {
-  /** How many keys may be in hand at once. */
+  /** How many keys may be in hand at once; those that take long are not counted. */
   readonly workers: number;
+  readonly clock: Clock;
   readonly handle: (key: K) => Promise<void>;
   /** Decides what becomes of a key whose handling threw: `queue.retry`, or nothing. */
   readonly failed: (key: K, error: unknown) => void;
 }
 
+// Nothing is computed for so long: whoever is not done by then waits for the server, and needs no worker for that.
+const SLOW_MS = 250;
+// What an API server lets one client ask at once before it sends others away is about 500.
+const SLOW_PER_WORKER = 16;
+
 /**
  * Hands keys to `handle` until the queue is closed and every hand is empty. A success makes the key's failures
- * forgotten, a failure costs no other key anything; `handle` may also ask for `queue.retry` itself.
+ * forgotten, a failure costs no other key anything; `handle` may also ask for `queue.retry` itself. Who waits long for
+ * the server waits beside the workers ({@link SideRoom}).
  */
 export async function runWorkers<K extends string>(queue: KeyedQueue<K>, options: WorkerOptions<K>): Promise<void> {
-  await Promise.all(Array.from({ length: options.workers }, () => work(queue, options)));
+  const { workers, clock } = options;
+  const handle = (key: K) => attend(queue, options, key);
+  const broken = Promise.withResolvers<never>();
+  const slow = new SideRoom({ queue, places: workers * SLOW_PER_WORKER, handle, broken: broken.reject });
+  const work = async () => {
+    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+      if (slow.keeps(key)) continue;
+      const handled = handle(key);
+      if (!(await isQuick(clock, handled))) slow.enter(key, handled);
+    }
+  };
+  const ended = Promise.all(Array.from({ length: workers }, work)).then(() => slow.emptied());
+  await Promise.race([ended, broken.promise]);
 }
 
-async function work<K extends string>(queue: KeyedQueue<K>, { handle, failed }: WorkerOptions<K>): Promise<void> {
-  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
-    try {
-      const failures = queue.failures(key);
-      await handle(key);
-      // One that asked for another try has not succeeded.
-      if (queue.failures(key) <= failures) queue.forget(key);
-    } catch (error) {
-      failed(key, error);
-    } finally {
-      queue.done(key);
-    }
+async function attend<K extends string>(
+  queue: KeyedQueue<K>,
+  { handle, failed }: WorkerOptions<K>,
+  key: K,
+): Promise<void> {
+  try {
+    await handle(key);
+    queue.handled(key);
+  } catch (error) {
+    failed(key, error);
+  } finally {
+    queue.done(key);
   }
+}
+
+function isQuick(clock: Clock, handled: Promise<void>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const callOff = clock.after(SLOW_MS, () => resolve(false));
+    handled.finally(callOff).then(() => resolve(true), reject);
+  });
 }

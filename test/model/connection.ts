@@ -92,6 +92,7 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
     watch,
     discover: async () => [],
     serverNow: () => cluster.clock.wall(),
+    onRecovery: () => {},
     get: ({ plural }: Resource, { namespace = '', name }: ObjectRef) =>
       read('get', plural, () => {
         const found = cluster.find(plural, namespace, name);

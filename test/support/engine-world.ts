@@ -100,8 +100,8 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     sources,
     graph: new Graph(),
     queue: {
-      add: (key) => void scheduled.set(key, clock.now()),
       schedule: (key, at) => void scheduled.set(key, at),
+      release: () => false,
       remove: (key) => void scheduled.delete(key),
     },
     checkpoint: {

@@ -28,19 +28,21 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     seen: (workload) => world.engine.workloadSeen(workload, 'write'),
     touch: none,
   });
+  const report = { taken: none, failed: none, reloaded: none, unchanged: none, settledByOther: none, problems: none };
   const deps: ReconcileDeps = {
     engine: world.engine,
     sources: world.sources,
     lifecycle: { compat: policy.compat, reloadOnCreate: false, reloadOnDelete: false },
     clock: world.clock,
     mayWrite: () => true,
-    queue: { schedule: none, retry: () => 0 },
+    queue: { retry: () => 0 },
+    isUnderWay: () => false,
     fresh: async () => {},
     isDelivered: async () => false,
     catchUp: async () => {},
-    report: { taken: none, failed: none, reloaded: none, unchanged: none, settledByOther: none, problems: none },
+    report,
     act,
     ...parts,
   };
-  return { ...world, writes, reconcile: () => reconcile(deps, WEB) };
+  return { ...world, writes, report, reconcile: () => reconcile(deps, WEB) };
 }

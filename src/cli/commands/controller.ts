@@ -20,7 +20,8 @@ const USAGE = '\nUsage: attune [controller] [flags]\nSee attune controller --hel
 const PORT = 9090;
 // Events and alerts are nice to have; a pod that is told to go has little time.
 const FAREWELL_MS = 500;
-// Watches hold a connection each, and there may be many; writes are bounded by --concurrency.
+// Watches hold a connection each, and there may be many; writes are bounded by --concurrency and, those that hang, by the
+// workers' side room.
 const MAX_SOCKETS = 4096;
 
 /**
