@@ -2,12 +2,11 @@ import { kindNamed, type WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { SourceRef } from '../api/sources.ts';
 import { actionFor } from '../domain/effect.ts';
-import { type Applied, type Difference, encodeRecord, type SourceId } from '../domain/ledger.ts';
+import type { Applied, Difference, SourceId } from '../domain/ledger.ts';
 import { variableName } from '../domain/marks.ts';
 import { type Patch, patchOf } from '../domain/patch.ts';
 import { pauseStep } from '../domain/pause.ts';
 import { formatTime } from '../domain/rfc3339.ts';
-import { nextRevision } from '../domain/rollout.ts';
 import { digestAfter } from '../domain/template-digest.ts';
 import { editTemplate, type TemplateEdit } from '../domain/template-edit.ts';
 import type { Policy, Verdict } from '../domain/verdict.ts';
@@ -16,8 +15,9 @@ import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { Strategy } from './engine-deps.ts';
 import type { Jobs } from './jobs.ts';
+import { recordOf } from './record.ts';
 import type { Replacements } from './replacements.ts';
-import { keptLooks, lookOf, refOf, shortLook, sourceId, type WorkloadState } from './workload-state.ts';
+import { refOf, shortLook, sourceId, type WorkloadState } from './workload-state.ts';
 
 /** One source whose change is to reach one workload. */
 export interface Change {
@@ -112,7 +112,7 @@ function written(deps: ActDeps, state: WorkloadState, seq: number): Outcome {
 async function run(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): Promise<void> {
   // Where Jobs are not followed nobody would read it.
   const isRecorded = !deps.policy.compat && !deps.policy.ignoredKinds.has('Job');
-  const record = isRecorded ? recordOf(deps, { state, changes, edit, now }) : undefined;
+  const record = isRecorded ? recordOf(deps, { state, changes, edit, now }).text : undefined;
   const { when, job } = await deps.jobs.run(state, changes, { edit, record });
   if (when === 'now') deps.ran(state, Number(job.metadata.resourceVersion));
   if (when === 'now' || !job) return;
@@ -147,7 +147,7 @@ async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout
   const { workload } = state;
   const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, edit, now });
   const { type, body } = patchOf(kind, workload, edit, {
-    ...(record !== undefined && { record }),
+    ...(record?.text !== undefined && { record: record.text }),
     ...(edit === undefined && { restartAt: formatTime(now / 1000) }),
     ...(isPauseDue(deps, workload, now) && {
       pause: { pausedAt: formatTime(now / 1000) },
@@ -163,7 +163,7 @@ async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout
   for (const { id, current } of changes) state.applied.set(id, current);
   // The watch may have brought our own record before the answer came.
   state.seq = Math.max(state.seq, seq);
-  if (record === undefined) deps.touch(state);
+  if (!record?.whole) deps.touch(state);
   deps.seen(deps.parse(kind, answer));
   return 'written';
 }
@@ -217,31 +217,6 @@ function namesOf(state: WorkloadState): { readonly kind: SourceRef['kind']; read
     return { kind: kind as SourceRef['kind'], name: name.join('/') };
   });
   return [...named, ...applied];
-}
-
-function recordOf(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): string {
-  const { uid, templateDigest } = state.workload;
-  const revision = nextRevision(state.workload.revision, edit !== undefined);
-  const made = edit && {
-    ...lookOf(state.workload, deps.seenUpTo()),
-    full: shortLook(digestAfter(state.workload, edit, deps.shorten)),
-  };
-  const looks = keptLooks(made ? [...state.looks, made] : state.looks);
-  const sources: Record<SourceId, Applied> = {};
-  for (const [id, applied] of state.applied) sources[id] = applied;
-  for (const { id, current } of changes) sources[id] = current;
-  for (const id of Object.keys(sources) as SourceId[]) if (!deps.mayStore(id)) delete sources[id];
-  return encodeRecord({
-    uid,
-    seq: state.seq + 1,
-    key: deps.keyId,
-    template: templateDigest,
-    sources,
-    seen: deps.seenUpTo(),
-    at: Math.floor(now / 1000),
-    revision,
-    looks,
-  });
 }
 
 function isPauseDue(deps: ActDeps, workload: Workload, now: number): boolean {

@@ -1,6 +1,6 @@
 import type { KindName } from '../api/kinds.ts';
 import type { SourceKind } from '../api/sources.ts';
-import type { Applied, SourceId } from '../domain/ledger.ts';
+import { type Applied, type SourceId, UNKNOWN, withRoomFor } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -38,6 +38,8 @@ const HEARTBEAT_MS = 600_000;
 const SHARD_BYTES = 64_000;
 const FEW_WORKLOADS = 50;
 const OBJECT_BYTES = 700_000;
+// So much of it for one workload, whatever it asks for.
+const ENTRY_BYTES = 300_000;
 // The chart grants as many by name; beyond that they grow.
 export const MAX_SHARDS = 64;
 const READS_AT_ONCE = 8;
@@ -257,12 +259,15 @@ export class Checkpoint {
     const states = this.#deps.states();
     for (const [key, state] of states) {
       if (!isMeant(key)) continue;
-      const applied = this.#storable(key, state);
+      const all = this.#storable(key, state);
+      const applied = withRoomFor(all, ENTRY_BYTES, unsettled(state));
+      const partial = Object.keys(applied).length < Object.keys(all).length ? { partial: true as const } : {};
       const { uid, revision } = state.workload;
       const looks = keptLooks(state.looks);
       const coming = state.workload.isRolledOut ? {} : { coming: true as const };
       if (!state.workload.isRolledOut) this.#coming.add(key);
-      if (Object.keys(applied).length > 0) yield [key, { uid, seq: state.seq, applied, looks, revision, ...coming }];
+      if (Object.keys(applied).length > 0)
+        yield [key, { uid, seq: state.seq, applied, looks, revision, ...coming, ...partial }];
     }
     for (const [key, entry] of this.#past) if (!states.has(key as WorkloadKey) && isMeant(key)) yield [key, entry];
   }
@@ -303,6 +308,12 @@ export class Checkpoint {
     this.#deps.report.ledgerFailed(error);
   }
 }
+
+/** What is not known to be settled has to be kept by name; the rest is as it was when this was written. */
+const unsettled = ({ waiting, applied }: WorkloadState): SourceId[] => [
+  ...waiting.keys(),
+  ...[...applied].flatMap(([id, data]) => (data === UNKNOWN ? [id] : [])),
+];
 
 function laterOf(one: Seen, other: Seen): Seen {
   const kinds = Object.keys(one) as SourceKind[];

@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ABSENT, believe, compare, encodeRecord, lifecycleOf, parseRecord, UNKNOWN } from './ledger.ts';
+import {
+  ABSENT,
+  believe,
+  compare,
+  encodeRecord,
+  lifecycleOf,
+  parseRecord,
+  partOfRecord,
+  type SourceId,
+  UNKNOWN,
+} from './ledger.ts';
 
 const NEITHER = { compat: false, reloadOnCreate: false, reloadOnDelete: false };
 
@@ -66,4 +76,17 @@ test('no text, however damaged, is more than no record', () => {
       expect(parseRecord(text, 'u', 'k')).toBeUndefined();
     }),
   );
+});
+
+test('a record of too many sources has those that matter, says that it is not all, and keeps to its room', () => {
+  const ids = Array.from({ length: 5000 }, (_, n): SourceId => `Secret/secret-${n}`);
+  const sources = Object.fromEntries(ids.map((id) => [id, 'x'.repeat(22)])) as Record<SourceId, string>;
+  const record = { uid: 'u', seq: 3, key: 'k', template: 't', sources };
+  const last = ids.at(-1) as SourceId;
+  const text = partOfRecord(record, 32_768, [last]) ?? '';
+  expect(text.length).toBeLessThanOrEqual(32_768);
+  expect(text.length).toBeGreaterThan(32_000);
+  const read = parseRecord(text, 'u', 'k');
+  expect(read).toMatchObject({ seq: 3, partial: true, sources: { [last]: sources[last] } });
+  expect(partOfRecord(record, 50, [])).toBeUndefined();
 });

@@ -42,6 +42,35 @@ export function encodeRecord(record: LedgerRecord): string {
   return JSON.stringify({ v: 1, ...record });
 }
 
+/**
+ * The same in so many bytes at most: where there are too many sources some are left out, `first` not before all others.
+ * Undefined if there is no room for any.
+ */
+export function partOfRecord(record: LedgerRecord, maxBytes: number, first: Iterable<SourceId>): string | undefined {
+  const bare: LedgerRecord = { ...record, sources: {}, partial: true };
+  const room = maxBytes - encodeRecord(bare).length;
+  return room < 0 ? undefined : encodeRecord({ ...bare, sources: withRoomFor(record.sources, room, first) });
+}
+
+/** As many of the sources as fit into so many bytes of JSON. Names of objects are plain ASCII. */
+export function withRoomFor(
+  sources: Readonly<Record<SourceId, Applied>>,
+  bytes: number,
+  first: Iterable<SourceId>,
+): Readonly<Record<SourceId, Applied>> {
+  const kept: Record<SourceId, Applied> = {};
+  let left = bytes;
+  for (const id of new Set([...first, ...(Object.keys(sources) as SourceId[])])) {
+    const applied = sources[id];
+    if (applied === undefined) continue;
+    // Two pairs of quotes, a colon and a comma.
+    left -= id.length + applied.length + 6;
+    if (left < 0) break;
+    kept[id] = applied;
+  }
+  return kept;
+}
+
 /** Undefined for anything that is not our record of this very object: damaged, copied from elsewhere, another key. */
 export function parseRecord(text: string | undefined, uid: string, key: string): LedgerRecord | undefined {
   const record = readRecord(text);

@@ -9,7 +9,7 @@ import {
   RETRY,
   ROLLOUT_STRATEGY,
 } from '../api/annotations.ts';
-import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
+import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../api/json.ts';
 import type { WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { parseIntent } from './intent.ts';
@@ -41,6 +41,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     createdAt: textIn(metadata['creationTimestamp']),
     annotations,
     hasAnnotations: isObject(metadata['annotations']),
+    annotationBytes: bytesIn(objectIn(metadata['annotations'])),
     templateAnnotations,
     hasTemplateAnnotations: isObject(templateMetadata['annotations']),
     hasTemplateMetadata: isObject(template['metadata']),
@@ -82,6 +83,17 @@ function templateKeys(keys: AnnotationKeys): readonly string[] {
 
 function askingKeys(keys: AnnotationKeys): readonly string[] {
   return [keys.auto, keys.search, ...Object.values(keys.named), ...Object.values(keys.typedAuto)];
+}
+
+/** At most: what is not ASCII has up to three bytes a unit. */
+function bytesIn(annotations: JsonObject): number {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    if (key === RECORD) continue;
+    const text = textIn(value);
+    bytes += key.length + (/^[\0-\x7f]*$/.test(text) ? text.length : text.length * 3);
+  }
+  return bytes;
 }
 
 function pick(annotations: unknown, keys: readonly string[]): Readonly<Record<string, string>> {

@@ -46,6 +46,8 @@ export interface Workload {
   /** Metadata annotations that a rule reads, and no others. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly hasAnnotations: boolean;
+  /** How much of the room for annotations is taken, our record not counted. */
+  readonly annotationBytes: number;
   /** Pod-template annotations that a rule reads, `last-reloaded-from` and the nudge included. */
   readonly templateAnnotations: Readonly<Record<string, string>>;
   readonly hasTemplateAnnotations: boolean;

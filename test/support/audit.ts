@@ -8,7 +8,15 @@ import { type AnyObject, api, controlPlane } from './sandbox.ts';
 import { kindRow } from './workloads.ts';
 
 const REPLICA_SETS: Resource = { ...kindRow('Deployment'), kind: 'ReplicaSet', plural: 'replicasets' };
-const OTHERS = { ConfigMap: CONFIG_MAPS, Secret: SECRETS, Event: EVENTS, Lease: LEASES, ReplicaSet: REPLICA_SETS };
+const PODS: Resource = { ...CONFIG_MAPS, kind: 'Pod', plural: 'pods' };
+const OTHERS = {
+  ConfigMap: CONFIG_MAPS,
+  Secret: SECRETS,
+  Event: EVENTS,
+  Lease: LEASES,
+  ReplicaSet: REPLICA_SETS,
+  Pod: PODS,
+};
 export type AuditedKind = KindName | keyof typeof OTHERS;
 
 const RESOURCES = new Map<string, Resource>([

@@ -66,7 +66,7 @@ describe('how things stand, over a change that is rolled out and one that is not
         what: 'the mark of the change',
       },
     );
-    expect(rolled.sources[0]?.state).toEqual({ is: 'current', from: 'mark' });
+    expect(rolled.sources[0]?.state).toEqual({ is: 'current', from: 'record' });
     expect(rolled.lastWrite).toBeDefined();
     await until(async () => (await explained('deploy/web')).events.some(({ reason }) => reason === 'Reloaded'), {
       what: 'its Event',

@@ -1,3 +1,4 @@
+import { RECORD } from '../../../src/api/annotations.ts';
 import type { KindName } from '../../../src/api/kinds.ts';
 import { type Audit, templateIn } from '../../support/audit.ts';
 import type { AnyObject } from '../../support/sandbox.ts';
@@ -74,4 +75,49 @@ function storyOf(use: Use, revisions: readonly number[], changes: readonly (read
     ...changes.flatMap((of, at) => of.map((version) => [version, use.sources[at]?.name ?? ''] as const)),
   ];
   return told.sort(([a], [b]) => a - b).map(([version, what]) => `${version} ${what}`);
+}
+
+/** What a source held at a moment of the server's time. */
+function dataAt(audit: Audit, { kind, name }: SourceName, version: number): string {
+  const then = audit.sightings(kind, name).findLast(({ object }) => versionOf(object) <= version);
+  return JSON.stringify(then?.object['data']);
+}
+
+const ownerOf = (object: AnyObject): string | undefined => object.metadata['ownerReferences' as never]?.[0]?.['uid'];
+
+/** When the pods were made that a workload has now; where it has none, when its newest would have been. */
+function podsOf(audit: Audit, { kind, name }: Use): readonly number[] {
+  const uid = audit.latest(kind, name)?.metadata.uid;
+  const sets = audit.all('ReplicaSet').filter((set) => ownerOf(set) === uid);
+  const owners = new Set([uid, ...sets.map(({ metadata }) => metadata.uid)]);
+  const pods = audit.all('Pod').filter((pod) => owners.has(ownerOf(pod)) && !pod.metadata.deletionTimestamp);
+  const made = pods.flatMap((pod) => {
+    const sightings = audit.sightings('Pod', pod.metadata.name);
+    const first = sightings.find(({ object }) => object.metadata.uid === pod.metadata.uid);
+    return first ? [versionOf(first.object)] : [];
+  });
+  return made.length > 0 ? made : revisionsOf(audit, kind, name).slice(-1);
+}
+
+/** Sources of which some pod started with other data than there is now. Marks and records are not looked at. */
+export function outdatedIn(audit: Audit, use: Use): readonly string[] {
+  const pods = podsOf(audit, use);
+  return use.sources
+    .filter((source) =>
+      pods.some((made) => dataAt(audit, source, made) !== dataAt(audit, source, Number.POSITIVE_INFINITY)),
+    )
+    .map(({ name }) => `${use.kind}/${use.name} has other data of ${name}`);
+}
+
+/** Rollouts of ours before which no source had moved since the one before, whoever made that. */
+export function needlessIn(audit: Audit, use: Use): readonly number[] {
+  const changes = use.sources.flatMap((source) => changesOf(audit, source));
+  const sightings = audit.sightings(use.kind, use.name);
+  const recordOf = (at: number) => sightings[at]?.object.metadata.annotations?.[RECORD];
+  const revisions = revisionsOf(audit, use.kind, use.name);
+  return revisions.slice(1).filter((revision, before) => {
+    const at = sightings.findIndex(({ object }) => versionOf(object) === revision);
+    const isOurs = recordOf(at) !== undefined && recordOf(at) !== recordOf(at - 1);
+    return isOurs && !changes.some((change) => change > (revisions[before] ?? 0) && change < revision);
+  });
 }

@@ -1,0 +1,240 @@
+import { expect, test } from 'vitest';
+import { Audit } from '../../support/audit.ts';
+import { type Controller, startController } from '../../support/controller.ts';
+import { faultProxy } from '../../support/proxy.ts';
+import { api, controlPlane, namespace } from '../../support/sandbox.ts';
+import { pathOf, type SourceName } from '../../support/workloads.ts';
+import { type Moves, movesIn, podWith, untilMarked } from '../reloader/moves.ts';
+import { revisionsOf, verdictOn } from './auditor.ts';
+
+const DEPLOYMENT = 'Deployment';
+const WEB: SourceName = { kind: 'ConfigMap', name: 'web' };
+
+interface World extends AsyncDisposable {
+  readonly shop: string;
+  readonly moves: Moves;
+  readonly audit: Audit;
+  start(flags?: readonly string[]): Promise<Controller>;
+  set(value: string): Promise<unknown>;
+  setImage(image: string): Promise<unknown>;
+  rolls(): number;
+  /** A later change of another workload has arrived: so would an earlier one of this have. */
+  fence(): Promise<void>;
+  /** Sources that changed after the last pods were made. */
+  missed(): number;
+}
+
+async function world(strategy = 'env-vars'): Promise<World> {
+  const [home, shop] = await Promise.all([namespace('lost-home'), namespace('lost')]);
+  const moves = movesIn(shop);
+  for (const name of ['web', 'fence']) {
+    await moves.createSource('ConfigMap', name, { value: 'a' });
+    await moves.createUser(name, name);
+  }
+  const audit = await Audit.of(shop, [DEPLOYMENT, 'ConfigMap']);
+  const running: Controller[] = [];
+  let round = 0;
+  return {
+    shop,
+    moves,
+    audit,
+    async start(flags = []) {
+      const flagsOf = [`--namespaces=${shop}`, `--reload-strategy=${strategy}`, ...flags];
+      const controller = await startController({ home, access: controlPlane(), flags: flagsOf });
+      running.push(controller);
+      return controller;
+    },
+    set: (value) => moves.setData('ConfigMap', 'web', { value }),
+    setImage: (image) =>
+      api().patch(
+        pathOf(DEPLOYMENT, shop, 'web'),
+        { spec: { template: { spec: { containers: [{ name: 'app', image }] } } } },
+        'strategic',
+      ),
+    rolls: () => audit.templates(DEPLOYMENT, 'web').length - 1,
+    async fence() {
+      round += 1;
+      await moves.setData('ConfigMap', 'fence', { value: String(round) });
+      await untilMarked(audit, DEPLOYMENT, 'fence', { value: String(round) });
+    },
+    missed: () =>
+      verdictOn({ kind: DEPLOYMENT, name: 'web', sources: [WEB] }, revisionsOf(audit, DEPLOYMENT, 'web'), audit).missed,
+    async [Symbol.asyncDispose]() {
+      for (const controller of running) await controller[Symbol.asyncDispose]();
+      await audit[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const STRATEGIES = ['env-vars', 'annotations'] as const;
+
+test.each(STRATEGIES)(
+  '1. data that another hand brought, and then back to what our mark says: %s',
+  async (strategy) => {
+    await using w = await world(strategy);
+    await w.start();
+    await w.set('b');
+    await untilMarked(w.audit, DEPLOYMENT, 'web', { value: 'b' });
+    for (const image of ['v2', 'v3']) {
+      await w.set('c');
+      await w.setImage(image);
+      await w.fence();
+      const before = w.rolls();
+      await w.set('b');
+      await w.audit.until('the data is rolled out again', () => w.rolls() > before);
+      expect(w.missed()).toBe(0);
+    }
+  },
+);
+
+test('1. the same over a restart', async () => {
+  await using w = await world();
+  const first = await w.start();
+  await w.set('b');
+  await untilMarked(w.audit, DEPLOYMENT, 'web', { value: 'b' });
+  await w.set('c');
+  await w.setImage('v2');
+  await w.fence();
+  expect(await first.stop()).toBe(0);
+  await w.set('b');
+  await w.start();
+  await w.audit.until('the data is rolled out', () => w.missed() === 0 || undefined);
+});
+
+test('2. two sources that share a variable, named by a pattern', async () => {
+  await using w = await world();
+  const names = ['app.cfg', 'app-cfg'];
+  for (const name of names) await w.moves.createSource('ConfigMap', name, { value: 'a' });
+  const annotations = { 'configmap.reloader.stakater.com/reload': 'app.*' };
+  await w.moves.create(DEPLOYMENT, 'shared', { annotations, pod: podWith([{ name: 'app', image: 'app' }]) });
+  await w.start();
+  const rolls = () => w.audit.templates(DEPLOYMENT, 'shared').length - 1;
+  let wanted = 0;
+  for (const name of [...names, ...names]) {
+    wanted += 1;
+    await w.moves.setData('ConfigMap', name, { value: wanted > 2 ? 'c' : 'b' });
+    await w.audit.until(`${wanted} rollouts`, () => rolls() === wanted);
+  }
+});
+
+test.each(STRATEGIES)('3. while nobody was there: other data, a template, and the data back: %s', async (strategy) => {
+  await using w = await world(strategy);
+  const first = await w.start();
+  await w.fence();
+  await first.kill9();
+  await w.set('b');
+  await w.setImage('v2');
+  await w.set('a');
+  await w.start();
+  await w.audit.until('the data is rolled out', () => w.missed() === 0 || undefined);
+  await w.fence();
+  expect(w.rolls()).toBe(2);
+});
+
+test('3. a scale and a label while nobody was there are no reason', async () => {
+  await using w = await world();
+  const first = await w.start();
+  await w.set('b');
+  await untilMarked(w.audit, DEPLOYMENT, 'web', { value: 'b' });
+  await w.fence();
+  expect(await first.stop()).toBe(0);
+  await api().patch(pathOf(DEPLOYMENT, w.shop, 'web'), { spec: { replicas: 1 } });
+  await api().patch(pathOf('ConfigMap', w.shop, 'web'), { metadata: { labels: { only: 'metadata' } } });
+  await w.start();
+  await w.fence();
+  await w.fence();
+  expect(w.rolls()).toBe(1);
+});
+
+test('4. more sources than a record can hold are rolled for all the same, also over a restart', {
+  timeout: 180_000,
+}, async () => {
+  await using w = await world();
+  const name = (n: number) => `${'long-'.repeat(38)}${n}`;
+  const COUNT = 1400;
+  for (let from = 0; from < COUNT; from += 100) {
+    const some = Array.from({ length: 100 }, (_, n) => name(from + n));
+    await Promise.all(some.map((each) => w.moves.createSource('Secret', each, { value: 'a' })));
+  }
+  const annotations = { 'secret.reloader.stakater.com/reload': 'long-.*' };
+  await w.moves.create(DEPLOYMENT, 'many', { annotations, pod: podWith([{ name: 'app', image: 'app' }]) });
+  const first = await w.start();
+  await w.moves.setData('Secret', name(7), { value: 'b' });
+  await untilMarked(w.audit, DEPLOYMENT, 'many', { value: 'b' });
+  await w.fence();
+  await first.kill9();
+  await w.moves.setData('Secret', name(1399), { value: 'c' });
+  await w.start();
+  await untilMarked(w.audit, DEPLOYMENT, 'many', { value: 'c' });
+  await w.fence();
+  expect(w.audit.templates(DEPLOYMENT, 'many')).toHaveLength(3);
+});
+
+const TEN = Array.from({ length: 10 }, (_, n) => `web-${n}`);
+
+/** Ten ConfigMaps and ten Deployments, and what changes both, one after the other. */
+async function ten(w: World) {
+  for (const name of TEN) {
+    await w.moves.createSource('ConfigMap', name, { value: 'a' });
+    await w.moves.createUser(name, name);
+  }
+  return {
+    async upgrade() {
+      for (const name of TEN) {
+        await w.moves.setData('ConfigMap', name, { value: 'b' });
+        const body = { spec: { template: { spec: { containers: [{ name: 'app', image: 'v2' }] } } } };
+        await api().patch(pathOf(DEPLOYMENT, w.shop, name), body, 'strategic');
+      }
+    },
+    rolls: () => TEN.map((name) => w.audit.templates(DEPLOYMENT, name).length - 1),
+  };
+}
+
+test.each(STRATEGIES)(
+  '6. source and template edited together while we restart: one rollout each: %s',
+  async (strategy) => {
+    await using w = await world(strategy);
+    const { upgrade, rolls } = await ten(w);
+    const first = await w.start();
+    await w.fence();
+    await first.kill9();
+    await upgrade();
+    await w.start();
+    await w.fence();
+    await w.fence();
+    expect(rolls()).toEqual(TEN.map(() => 1));
+  },
+);
+
+test('6. the same while our watches have lost their place: one rollout each', async () => {
+  const [home, proxy] = await Promise.all([namespace('relist-home'), faultProxy()]);
+  await using w = await world();
+  const { upgrade, rolls } = await ten(w);
+  await using controller = await startController({ home, access: proxy.access, flags: [`--namespaces=${w.shop}`] });
+  await w.fence();
+  proxy.setRules([
+    { fault: { type: 'status', code: 503 }, verbs: ['list'] },
+    { fault: { type: 'expired-watch' }, verbs: ['watch'] },
+  ]);
+  proxy.cutWatches();
+  await upgrade();
+  proxy.setRules([{ fault: { type: 'expired-watch' }, verbs: ['watch'], times: 2 }]);
+  await w.fence();
+  await w.fence();
+  expect(rolls()).toEqual(TEN.map(() => 1));
+  expect(controller.lines.join('\n')).not.toContain("updated 'web-");
+});
+
+test.each(STRATEGIES)('6. two installations of ours: one rollout for each change: %s', async (strategy) => {
+  await using w = await world(strategy);
+  const { rolls } = await ten(w);
+  const other = await namespace('other-home');
+  await w.start();
+  const flags = [`--namespaces=${w.shop}`, `--reload-strategy=${strategy}`];
+  await using _second = await startController({ home: other, access: controlPlane(), flags });
+  for (const name of TEN) await w.moves.setData('ConfigMap', name, { value: 'b' });
+  await w.audit.until('all are rolled', () => rolls().every((times) => times > 0));
+  await w.fence();
+  await w.fence();
+  expect(rolls()).toEqual(TEN.map(() => 1));
+});
