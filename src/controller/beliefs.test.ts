@@ -52,15 +52,15 @@ const left = {
   seq: 0,
   applied: { 'ConfigMap/app': 'A' },
   looks: [['left', 0]],
-  revision: 'g1',
+  revision: 'r1',
   seen: { ConfigMap: 7 },
 };
 
 test.each([
   ['neither was written', {}, 5, []],
   ['only the source was written', {}, 9, []],
-  ['only the template was written', { generation: 2 }, 5, []],
-  ['both were written', { generation: 2 }, 9, ['ConfigMap/app']],
+  ['only the template was written', { revision: 2 }, 5, []],
+  ['both were written', { revision: 2 }, 9, ['ConfigMap/app']],
   ['the source was written while pods were being replaced', { entry: { coming: true } }, 9, ['ConfigMap/app']],
   [
     'more sources than the ledger could hold, and this one was written',
@@ -69,10 +69,10 @@ test.each([
     ['ConfigMap/app'],
   ],
 ] as const)('data as it was at the end, and since then %s', (_what, given, version, waits) => {
-  const { generation = 1, entry = {} } = given as { generation?: number; entry?: Partial<CheckpointEntry> };
+  const { revision = 1, entry = {} } = given as { revision?: number; entry?: Partial<CheckpointEntry> };
   const world = setUp({ entry: { ...(left as unknown as CheckpointEntry), ...entry } });
   world.sources.put(source('A', version), false);
-  world.engine.workloadSeen(web(30, { generation }), 'list');
+  world.engine.workloadSeen(web(30, { revision }), 'list');
   world.engine.begin();
   expect(world.waits()).toEqual(waits);
 });

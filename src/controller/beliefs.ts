@@ -12,7 +12,7 @@ import {
   type Word,
 } from '../domain/ledger.ts';
 import { parseTime } from '../domain/rfc3339.ts';
-import { firstRevision } from '../domain/rollout.ts';
+import { firstRevision, revisionBefore } from '../domain/rollout.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { CheckpointEntry, EngineDeps } from './engine-deps.ts';
 import type { OtherWriters } from './other-writers.ts';
@@ -62,7 +62,8 @@ export class Beliefs {
     // Somebody took a mark away, or went back: what the checkpoint does not know is not known from elsewhere either.
     const isOpen = Object.values(entry?.applied ?? {}).includes(UNKNOWN);
     if (way === 'back' || isOpen || this.#deps.policy.compat || !this.#deps.sharedVersions()) return;
-    if (isOurs) state.renewal = { ...this.renewalBy(workload, record), base: record.revision };
+    if (isOurs)
+      state.renewal = { ...this.renewalBy(workload, record), base: record.revision && revisionBefore(record.revision) };
     else if (way === 'new') state.renewal = { after: -1, upTo, base: kept?.revision };
     else if (!kept && this.#deps.checkpoint.believable && replacesPods(workload))
       state.renewal = { after: -1, upTo, base: firstRevision(workload.revision) };
@@ -103,7 +104,8 @@ export class Beliefs {
     const isUnmentioned = applied === undefined && kept.partial === true;
     const way = this.#wayOf(workload, kept);
     const look = way === 'back' ? lookIn(kept, workload) : undefined;
-    const isBefore = look !== undefined && since > look[1];
+    // Pods of an earlier template may be running again, with what there was at its time.
+    const isBefore = look !== undefined && look !== kept.looks?.at(-1) && since > look[1];
     const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref);
     return { seq: kept.seq, applied, isOvertaken: isBefore || (isEdited && isOpen) };
   }

@@ -1,15 +1,16 @@
 import type { KindName } from '../api/kinds.ts';
 import type { SourceKind } from '../api/sources.ts';
-import { type Applied, type SourceId, UNKNOWN, withRoomFor } from '../domain/ledger.ts';
+import type { Applied, SourceId } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CheckpointEntry } from './engine-deps.ts';
+import { keptWorkload, LedgerPast } from './ledger-past.ts';
 import type { LedgerReport } from './ledger-report.ts';
 import { type KeptWorkload, LedgerShard, type ShardContent } from './ledger-shard.ts';
-import { keptLooks, type WorkloadState } from './workload-state.ts';
+import type { WorkloadState } from './workload-state.ts';
 
 export interface CheckpointDeps {
   readonly client: KubeClient;
@@ -38,8 +39,6 @@ const HEARTBEAT_MS = 600_000;
 const SHARD_BYTES = 64_000;
 const FEW_WORKLOADS = 50;
 const OBJECT_BYTES = 700_000;
-// So much of it for one workload, whatever it asks for.
-const ENTRY_BYTES = 300_000;
 // The chart grants as many by name; beyond that they grow.
 export const MAX_SHARDS = 64;
 const READS_AT_ONCE = 8;
@@ -54,12 +53,11 @@ type Seen = NonNullable<ShardContent['seen']>;
 export class Checkpoint {
   readonly #deps: CheckpointDeps;
   #shards: LedgerShard[] = [];
-  #past = new Map<string, KeptWorkload>();
-  /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
-  readonly #awaited = new Set<string>();
+  readonly #past = new LedgerPast();
+  /** Shards that could say more than they do, and are written when there is time. */
+  #outdated = new Set<number>();
   /** Written down as not yet rolled out. */
   readonly #coming = new Set<WorkloadKey>();
-  #isForgotten = false;
   #dirty = new Set<number>();
   #cancel: (() => void) | undefined;
   #flushing = Promise.resolve();
@@ -81,15 +79,13 @@ export class Checkpoint {
   }
 
   entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined {
-    const entry = this.#past.get(key);
-    return entry?.uid === uid ? entry : undefined;
+    return this.#past.entry(key, uid);
   }
 
   /** Reads what an earlier process, or the leader before us, left behind. */
   async load(): Promise<void> {
     const { namespace, client, keyId, catchUpMaxMs, report } = this.#deps;
     this.#past.clear();
-    this.#isForgotten = false;
     this.#believable = false;
     if (namespace === undefined) return report.checkpoint('first-start');
     const first = new LedgerShard(client, namespace, 0);
@@ -108,7 +104,7 @@ export class Checkpoint {
   /** The first shard says how many there are; one that was written later, before somebody died, may know of more. */
   async #readFrom(head: ShardContent, namespace: string): Promise<void> {
     const { client, keyId } = this.#deps;
-    this.#remember(head, head);
+    this.#past.remember(head, head);
     for (let known = head.shards; this.#shards.length < known; ) {
       const from = this.#shards.length;
       const batch = Array.from(
@@ -118,7 +114,7 @@ export class Checkpoint {
       this.#shards.push(...batch);
       for (const content of await Promise.all(batch.map((shard) => this.#read(shard)))) {
         if (content?.key !== keyId) continue;
-        this.#remember(content, head);
+        this.#past.remember(content, head);
         this.#aliveAt = Math.max(this.#aliveAt, content.alive);
         known = Math.max(known, content.shards);
       }
@@ -127,32 +123,33 @@ export class Checkpoint {
 
   /** The past has been asked for all it knows, but for kinds that are still to come. */
   forgetPast(): void {
-    this.#isForgotten = true;
-    const isAwaited = ([key, { applied }]: readonly [string, KeptWorkload]) =>
-      this.#isAwaited(kindOf(key), key) || Object.keys(applied).some((id) => this.#isAwaited(kindOf(id), key));
-    this.#past = new Map([...this.#past].filter(isAwaited));
+    this.#past.forget();
     if (this.#dirty.size > 0) this.#arm(FLUSH_MS);
   }
 
   /** A kind of workloads or sources is followed there, or everywhere. */
   awaits(kind: KindName | SourceKind, namespace = ''): void {
-    this.#awaited.add(`${kind}/${namespace}`);
+    this.#past.awaits(kind, namespace);
   }
 
   listed(kind: KindName | SourceKind, namespace = ''): void {
-    if (this.#awaited.delete(`${kind}/${namespace}`) && this.#isForgotten) this.forgetPast();
+    if (this.#past.listed(kind, namespace)) this.forgetPast();
   }
 
   /** The workload is no more. */
   gone(key: WorkloadKey): void {
-    if (this.#isForgotten) this.#past.delete(key);
+    this.#past.remove(key);
     this.#coming.delete(key);
     this.touch(key);
   }
 
-  /** Its pods are all replaced: worth a word where it was written down that they were not. */
+  /**
+   * Its pods are all replaced: worth a word where it was written down that they were not. A record says as much as is needed
+   * for a while; then it is better to know more, but not worth a write of its own.
+   */
   completed(key: WorkloadKey): void {
     if (this.#coming.delete(key)) this.touch(key);
+    else this.#outdated.add(shardOf(key, this.#shards.length));
   }
 
   touch(key: WorkloadKey): void {
@@ -179,7 +176,7 @@ export class Checkpoint {
 
   /** The last word: how far we have heard. */
   async close(): Promise<void> {
-    if (this.#shards.length > 0) this.#dirty.add(0);
+    this.#addOutdated();
     await this.flush();
   }
 
@@ -190,10 +187,16 @@ export class Checkpoint {
 
   #beat(): void {
     this.#stopBeat = this.#deps.clock.after(HEARTBEAT_MS, () => {
-      this.#dirty.add(0);
+      this.#addOutdated();
       this.#arm(0);
       this.#beat();
     });
+  }
+
+  #addOutdated(): void {
+    // The first one says how far we have heard.
+    for (const n of [0, ...this.#outdated]) if (n < this.#shards.length) this.#dirty.add(n);
+    this.#outdated = new Set();
   }
 
   #arm(ms: number): void {
@@ -206,7 +209,7 @@ export class Checkpoint {
 
   async #write(): Promise<void> {
     // Before it has been asked for all it knows, the past must not be written over.
-    if (!this.#isForgotten || !this.#deps.mayWrite() || this.#dirty.size === 0) return;
+    if (!this.#past.isForgotten || !this.#deps.mayWrite() || this.#dirty.size === 0) return;
     this.#lastError = undefined;
     const texts = this.#serialise();
     this.#dirty = new Set();
@@ -259,31 +262,16 @@ export class Checkpoint {
     const states = this.#deps.states();
     for (const [key, state] of states) {
       if (!isMeant(key)) continue;
-      const all = this.#storable(key, state);
-      const applied = withRoomFor(all, ENTRY_BYTES, unsettled(state));
-      const partial = Object.keys(applied).length < Object.keys(all).length ? { partial: true as const } : {};
-      const { uid, revision } = state.workload;
-      const looks = keptLooks(state.looks);
-      const coming = state.workload.isRolledOut ? {} : { coming: true as const };
+      const applied = this.#storable(key, state);
       if (!state.workload.isRolledOut) this.#coming.add(key);
-      if (Object.keys(applied).length > 0)
-        yield [key, { uid, seq: state.seq, applied, looks, revision, ...coming, ...partial }];
+      if (Object.keys(applied).length > 0) yield [key, keptWorkload(state, applied)];
     }
-    for (const [key, entry] of this.#past) if (!states.has(key as WorkloadKey) && isMeant(key)) yield [key, entry];
+    for (const [key, entry] of this.#past.entries) if (!states.has(key) && isMeant(key)) yield [key, entry];
   }
 
-  #isAwaited(kind: string, key: string): boolean {
-    const [, namespace = ''] = key.split('/');
-    return this.#awaited.has(`${kind}/`) || this.#awaited.has(`${kind}/${namespace}`);
-  }
-
-  #storable(key: WorkloadKey, state: WorkloadState): Record<SourceId, Applied> {
-    const applied: Record<SourceId, Applied> = {};
-    for (const [id, data] of Object.entries(this.entry(key, state.workload.uid)?.applied ?? {})) {
-      if (data !== undefined && this.#isAwaited(kindOf(id), key)) applied[id as SourceId] = data;
-    }
-    for (const [id, data] of state.applied) if (this.#deps.mayStore(id)) applied[id] = data;
-    return applied;
+  #storable(key: WorkloadKey, state: WorkloadState): Readonly<Record<SourceId, Applied>> {
+    const own = [...state.applied].filter(([id]) => this.#deps.mayStore(id));
+    return { ...this.#past.awaitedOf(key, state.workload.uid), ...Object.fromEntries(own) };
   }
 
   async #read(shard: LedgerShard): Promise<ShardContent | undefined> {
@@ -296,11 +284,6 @@ export class Checkpoint {
     }
   }
 
-  #remember(content: ShardContent, head: ShardContent): void {
-    const seen = content.seen && laterOf(content.seen, head.seen ?? {});
-    for (const [key, entry] of Object.entries(content.workloads)) this.#past.set(key, { seen, ...entry });
-  }
-
   /** Whatever it was, it is tried again: soon, or seldom where the server refuses for good. */
   #failed(error: unknown): void {
     if (!KubeError.is(error)) throw error;
@@ -309,23 +292,9 @@ export class Checkpoint {
   }
 }
 
-/** What is not known to be settled has to be kept by name; the rest is as it was when this was written. */
-const unsettled = ({ waiting, applied }: WorkloadState): SourceId[] => [
-  ...waiting.keys(),
-  ...[...applied].flatMap(([id, data]) => (data === UNKNOWN ? [id] : [])),
-];
-
-function laterOf(one: Seen, other: Seen): Seen {
-  const kinds = Object.keys(one) as SourceKind[];
-  return Object.fromEntries(kinds.map((kind) => [kind, Math.max(one[kind] ?? 0, other[kind] ?? 0)]));
-}
-
 /** What the server refuses for good is tried again with the next heartbeat. */
 const againMs = (error: KubeError): number =>
   isTransient(error) ? Math.max(FLUSH_MS, error.retryAfterMs ?? 0) : HEARTBEAT_MS;
-
-/** Of a workload's key or a source's id. */
-const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));
 
 /** Stable over processes, or every start would write everything anew. */
 function shardOf(key: string, count: number): number {

@@ -1,5 +1,6 @@
 import type { SourceRef } from '../api/sources.ts';
 import { type Applied, type SourceId, UNKNOWN } from '../domain/ledger.ts';
+import { nextRevision } from '../domain/rollout.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import { Beliefs } from './beliefs.ts';
@@ -208,7 +209,8 @@ export class Engine {
     }
     if (before.fullTemplateDigest !== workload.fullTemplateDigest) this.#templateMoved(state, before, origin, moment);
     // There and back again, while nobody looked.
-    else if (origin === 'list' && before.revision !== workload.revision) this.#others.leftUnseen(state, moment - 1);
+    else if (origin === 'list' && ![before.revision, state.revisionDue].includes(workload.revision))
+      this.#others.leftUnseen(state, moment - 1);
     this.#meet(state, moment);
   }
 
@@ -219,6 +221,8 @@ export class Engine {
     const after = origin === 'list' ? Math.max(moment - 1, news?.seen ?? -1) : version;
     const when: Renewal = { after, upTo: version, base: origin === 'list' ? before.revision : undefined };
     this.#others.templateMoved(state, { before, when, isOurs: origin === 'write' || news !== undefined });
+    const { revision } = state.workload;
+    state.revisionDue = revision === before.revision ? nextRevision(revision, true) : undefined;
   }
 
   /** A workload takes its place; the owner of a template that it borrowed may have to be looked at again. */

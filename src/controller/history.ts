@@ -44,7 +44,8 @@ export class History {
     // Somebody may have gone back to the template of that time, or to one before it, and with it to its pods.
     const { revision, fullTemplateDigest } = this.#deps.parse(kind, then);
     const isStraight = renewal.base === undefined || isNext(renewal.base, revision);
-    return isStraight && fullTemplateDigest !== workload.fullTemplateDigest;
+    const isAnother = revision !== workload.revision && fullTemplateDigest !== workload.fullTemplateDigest;
+    return isStraight && isAnother;
   }
 
   async #asOf(

@@ -67,6 +67,8 @@ export interface WorkloadState {
   readonly undelivered: SparseMap<SourceId, true>;
   /** Recent templates, newest last: going back to one of them proves nothing about the age of pods. */
   readonly looks: Look[];
+  /** The revision that its controller will count as soon as it has seen the newest of them. */
+  revisionDue: string | undefined;
   /** There were others that we did not see: the next write has to make one that certainly never was. */
   hasUnseenLooks: boolean;
   /** Our write is on its way: what is seen meanwhile says nothing about it. */
@@ -101,6 +103,7 @@ export function newState(workload: Workload, born: number | undefined, foundAfte
     reapplied: new SparseMap(),
     undelivered: new SparseMap(),
     looks: [lookOf(workload, born ?? foundAfter)],
+    revisionDue: undefined,
     hasUnseenLooks: false,
     writing: false,
     waiters: [],

@@ -7,8 +7,8 @@ import type { KubeObject } from '../api/objects.ts';
  * moves with a scale as well.
  */
 export function revisionOf(kind: WorkloadKind, { metadata }: KubeObject): string {
-  const counted = kind.revision === undefined ? undefined : metadata?.annotations?.[kind.revision];
-  return typeof counted === 'string' ? `r${counted}` : `g${metadata?.generation ?? 0}`;
+  if (kind.revision === undefined) return `g${metadata?.generation ?? 0}`;
+  return `r${metadata?.annotations?.[kind.revision] ?? 0}`;
 }
 
 /** What it will be after one more change of the template, or of nothing but the spec beside it. */
@@ -16,6 +16,9 @@ export function nextRevision(revision: string, isTemplate: boolean): string {
   if (!isTemplate && revision.startsWith('r')) return revision;
   return `${revision.slice(0, 1)}${Number(revision.slice(1)) + 1}`;
 }
+
+/** What it was before a change of the template. */
+export const revisionBefore = (revision: string): string => `${revision.slice(0, 1)}${Number(revision.slice(1)) - 1}`;
 
 /** Before there was a template at all. */
 export const firstRevision = (revision: string): string => `${revision.slice(0, 1)}0`;

@@ -11,7 +11,11 @@ interface Rollout {
   readonly leftOver: Map<string, Maybe>;
   /** Pods are still being started. */
   isComing: boolean;
+  readonly revision: number;
 }
+
+const REVISION = 'deployment.kubernetes.io/revision';
+const LAGS_MS = [0, 1, 20];
 
 /**
  * The plain statement that the engine is compared with: a pod has what its sources held when it was started, and a rollout
@@ -40,12 +44,25 @@ export class Pods {
   #wrote({ plural, before, after }: Write): void {
     if (plural === 'configmaps' && after) this.#dataChanged(after);
     if (plural !== 'deployments') return;
-    const { namespace, name } = (after ?? before).metadata;
-    const key = `${namespace}/${name}`;
-    if (!after || before?.metadata.uid !== after.metadata.uid) this.#rollouts.delete(key);
+    const { namespace, name, uid } = (after ?? before).metadata;
+    if (!after || before?.metadata.uid !== uid) this.#rollouts.delete(`${namespace}/${name}`);
     if (!after || after.metadata.generation === before?.metadata.generation) return;
-    if (after.spec.paused !== true) this.#roll(key, namespace, after.spec.template);
-    this.#complete(key, after);
+    // The controller notices a moment later, and sees what there is then.
+    this.#cluster.clock.after(LAGS_MS[this.#random(LAGS_MS.length)] ?? 0, () => this.#react(namespace, name, uid));
+  }
+
+  #react(namespace: string, name: string, uid: string): void {
+    const present = this.#cluster.find('deployments', namespace, name);
+    if (present?.metadata.uid !== uid) return;
+    const key = `${namespace}/${name}`;
+    const revision = this.#rollouts.get(key)?.revision ?? 0;
+    if (present.spec.paused !== true) this.#roll(key, namespace, present.spec.template);
+    const rolled = this.#rollouts.get(key);
+    if (rolled && rolled.revision !== revision) {
+      const annotations = { [REVISION]: String(rolled.revision) };
+      this.#cluster.patch('deployments', namespace, name, { metadata: { annotations } });
+    }
+    this.#complete(key, present);
   }
 
   #roll(key: string, namespace: string, template: Json): void {
@@ -57,7 +74,8 @@ export class Pods {
     if (known) leftOver.set(known.template, known.maybe);
     for (const [source, values] of leftOver.get(text) ?? []) for (const value of values) now.get(source)?.add(value);
     leftOver.delete(text);
-    this.#rollouts.set(key, { template: text, maybe: now, leftOver, isComing: true });
+    const revision = (known?.revision ?? 0) + 1;
+    this.#rollouts.set(key, { template: text, maybe: now, leftOver, isComing: true, revision });
   }
 
   #dataChanged({ metadata: { namespace, name }, data }: Json): void {

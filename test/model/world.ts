@@ -42,6 +42,8 @@ export class World {
   readonly #templates = new Map<string, Json[]>();
   #controller: { readonly stop: AbortController; readonly kill: () => void; readonly metrics: string } | undefined;
   #render: () => string = () => '';
+  /** When the data of a source, or the template of a workload, last changed. */
+  readonly #movedAt = new Map<string, number>();
   #writes = 0;
   #surplus = 0;
 
@@ -53,6 +55,10 @@ export class World {
       const templates = this.#templates.get(after.metadata.name) ?? [];
       if (JSON.stringify(templates.at(-1)) !== JSON.stringify(after.spec.template)) templates.push(after.spec.template);
       this.#templates.set(after.metadata.name, templates);
+    });
+    this.cluster.onWrite(({ before, after }) => {
+      const textOf = (object: Json): string => JSON.stringify([object?.data, object?.spec?.template]);
+      if (after && textOf(before) !== textOf(after)) this.#movedAt.set(after.metadata.name, this.cluster.version);
     });
     this.cluster.onWrite(({ plural, after }) => {
       const { metadata, data, spec, status } = after ?? {};
@@ -187,6 +193,13 @@ export class World {
     }
   }
 
+  /** Whether the template came after all data that it uses: then everybody can know that its pods have it. */
+  #isInOrder(name: string): boolean {
+    const { uses } = WORKLOADS.find((each) => each.name === name) ?? WORKLOADS[0];
+    const changed = uses.map((use) => this.#movedAt.get(use) ?? 0);
+    return changed.every((version) => version < (this.#movedAt.get(name) ?? 0));
+  }
+
   #tell(what: string): void {
     this.story.push(`${this.cluster.version} ${what}`);
   }
@@ -209,7 +222,7 @@ export class World {
       beforePatch: (plural, name) => {
         if (plural !== 'deployments') return;
         this.#writes += 1;
-        if (this.#pods.outdated(SHOP, name).length === 0) {
+        if (this.#pods.outdated(SHOP, name).length === 0 && this.#isInOrder(name)) {
           this.#surplus += 1;
           this.#tell(`surplus: ${name}`);
         }

@@ -34,7 +34,7 @@ export interface Look {
   readonly image?: string;
   readonly mark?: string;
   readonly replicas?: number;
-  readonly generation?: number;
+  readonly revision?: number;
   readonly templateAnnotations?: Record<string, string>;
 }
 
@@ -51,7 +51,7 @@ export function webObject(version: number, look: Look = {}) {
     image = 'v1',
     mark,
     replicas = 1,
-    generation = 1,
+    revision = 1,
     templateAnnotations = {},
   } = look;
   const env = mark ? [{ name: 'STAKATER_APP_CONFIGMAP', value: markOf(mark) }] : [];
@@ -61,9 +61,13 @@ export function webObject(version: number, look: Look = {}) {
       namespace: 'shop',
       uid,
       resourceVersion: String(version),
-      generation,
+      generation: revision,
       creationTimestamp: '2026-01-01T10:00:05Z',
-      annotations: { 'reloader.stakater.com/auto': 'true', ...annotations },
+      annotations: {
+        'reloader.stakater.com/auto': 'true',
+        'deployment.kubernetes.io/revision': String(revision),
+        ...annotations,
+      },
     },
     spec: {
       replicas,

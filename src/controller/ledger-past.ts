@@ -1,0 +1,106 @@
+import type { KindName } from '../api/kinds.ts';
+import type { SourceKind } from '../api/sources.ts';
+import { type Applied, type SourceId, UNKNOWN, withRoomFor } from '../domain/ledger.ts';
+import type { WorkloadKey } from '../domain/workload.ts';
+import type { CheckpointEntry } from './engine-deps.ts';
+import type { KeptWorkload, ShardContent } from './ledger-shard.ts';
+import { keptLooks, type WorkloadState } from './workload-state.ts';
+
+// So much of an object for one workload, whatever it asks for.
+const ENTRY_BYTES = 300_000;
+
+type Seen = NonNullable<ShardContent['seen']>;
+
+/** What an earlier process left in the checkpoint, until everything that it speaks of has been listed. */
+export class LedgerPast {
+  #entries = new Map<WorkloadKey, KeptWorkload>();
+  /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
+  readonly #awaited = new Set<string>();
+  #isForgotten = false;
+
+  get entries(): ReadonlyMap<WorkloadKey, KeptWorkload> {
+    return this.#entries;
+  }
+
+  /** Before it has been asked for all it knows, the past must not be written over. */
+  get isForgotten(): boolean {
+    return this.#isForgotten;
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#isForgotten = false;
+  }
+
+  remember(content: ShardContent, head: ShardContent): void {
+    const seen = content.seen && laterOf(content.seen, head.seen ?? {});
+    for (const [key, entry] of Object.entries(content.workloads)) {
+      this.#entries.set(key as WorkloadKey, { ...(seen && { seen }), ...entry });
+    }
+  }
+
+  entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined {
+    const entry = this.#entries.get(key);
+    return entry?.uid === uid ? entry : undefined;
+  }
+
+  /** What it says about sources of kinds that are still to come. */
+  awaitedOf(key: WorkloadKey, uid: string): Record<SourceId, Applied> {
+    const applied = Object.entries(this.entry(key, uid)?.applied ?? {}) as [SourceId, Applied][];
+    return Object.fromEntries(applied.filter(([id]) => this.#isAwaited(kindOf(id), key)));
+  }
+
+  awaits(kind: KindName | SourceKind, namespace: string): void {
+    this.#awaited.add(`${kind}/${namespace}`);
+  }
+
+  /** True if there is less to be kept now. */
+  listed(kind: KindName | SourceKind, namespace: string): boolean {
+    return this.#awaited.delete(`${kind}/${namespace}`) && this.#isForgotten;
+  }
+
+  forget(): void {
+    this.#isForgotten = true;
+    const isAwaited = ([key, { applied }]: readonly [WorkloadKey, KeptWorkload]) =>
+      this.#isAwaited(kindOf(key), key) || Object.keys(applied).some((id) => this.#isAwaited(kindOf(id), key));
+    this.#entries = new Map([...this.#entries].filter(isAwaited));
+  }
+
+  remove(key: WorkloadKey): void {
+    if (this.#isForgotten) this.#entries.delete(key);
+  }
+
+  #isAwaited(kind: string, key: string): boolean {
+    const [, namespace = ''] = key.split('/');
+    return this.#awaited.has(`${kind}/`) || this.#awaited.has(`${kind}/${namespace}`);
+  }
+}
+
+/** What is kept of a workload, in so much room as one may have. */
+export function keptWorkload(state: WorkloadState, all: Readonly<Record<SourceId, Applied>>): KeptWorkload {
+  const { uid, revision, isRolledOut } = state.workload;
+  const applied = withRoomFor(all, ENTRY_BYTES, unsettled(state));
+  return {
+    uid,
+    seq: state.seq,
+    applied,
+    looks: keptLooks(state.looks),
+    revision,
+    ...(!isRolledOut && { coming: true }),
+    ...(Object.keys(applied).length < Object.keys(all).length && { partial: true }),
+  };
+}
+
+/** What is not known to be settled has to be kept by name; the rest is as it was when this was written. */
+const unsettled = ({ waiting, applied }: WorkloadState): SourceId[] => [
+  ...waiting.keys(),
+  ...[...applied].flatMap(([id, data]) => (data === UNKNOWN ? [id] : [])),
+];
+
+function laterOf(one: Seen, other: Seen): Seen {
+  const kinds = Object.keys(one) as SourceKind[];
+  return Object.fromEntries(kinds.map((kind) => [kind, Math.max(one[kind] ?? 0, other[kind] ?? 0)]));
+}
+
+/** Of a workload's key or a source's id. */
+const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));
