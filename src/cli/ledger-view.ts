@@ -3,7 +3,7 @@ import type { DataObject } from '../api/objects.ts';
 import { SECRETS } from '../api/resources.ts';
 import type { Settings } from '../config/settings.ts';
 import { Checkpoint } from '../controller/checkpoint.ts';
-import { KEY_SECRET, withKey } from '../controller/installation-key.ts';
+import { KEY_SECRET, keysIn, withKey } from '../controller/installation-key.ts';
 import { type Evidence, parseRecord, type SourceId } from '../domain/ledger.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -30,8 +30,8 @@ export async function readLedger(
 ): Promise<LedgerView> {
   const found = await findKey(client, ownNamespace);
   if (typeof found === 'string') return withoutKey(found);
-  const { namespace, key } = found;
-  const { keyId, digest } = withKey(key, settings.compat);
+  const { namespace, key, former: formerBytes } = found;
+  const { keyId, digest, former } = withKey(key, settings.compat, formerBytes);
   const notes: string[] = [];
   let readable = true;
   const checkpoint = new Checkpoint({
@@ -39,6 +39,7 @@ export async function readLedger(
     clock: systemClock,
     namespace,
     keyId,
+    former,
     mayStore: () => false,
     catchUpMaxMs: settings.catchUpMaxMs,
     states: () => new Map(),
@@ -62,7 +63,8 @@ export async function readLedger(
     evidence(workload, id) {
       // As at a start of the controller: without a checkpoint that can be believed nothing of the past is.
       const trusted = checkpoint.believable || !readable;
-      const record = trusted ? parseRecord(workload.annotations[RECORD], workload.uid, keyId) : undefined;
+      const text = workload.annotations[RECORD];
+      const record = trusted ? parseRecord(former?.record(text) ?? text, workload.uid, keyId) : undefined;
       const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
       return {
         record: record && { seq: record.seq, applied: record.sources[id] },
@@ -91,7 +93,7 @@ function withoutKey(why: string): LedgerView {
 async function findKey(
   client: KubeClient,
   namespace: string | undefined,
-): Promise<{ readonly namespace: string; readonly key: Uint8Array } | string> {
+): Promise<({ readonly namespace: string } & ReturnType<typeof keysIn>) | string> {
   const where = namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`;
   try {
     const secrets =
@@ -101,7 +103,7 @@ async function findKey(
     const [secret, ...others] = secrets;
     if (!secret) return `no Secret ${KEY_SECRET} was found ${where}`;
     if (others.length > 0) return `there are ${secrets.length} Secrets ${KEY_SECRET}; choose one with ATTUNE_NAMESPACE`;
-    return { namespace: secret.metadata.namespace ?? '', key: Buffer.from(secret.data?.['key'] ?? '', 'base64') };
+    return { namespace: secret.metadata.namespace ?? '', ...keysIn(secret) };
   } catch (error) {
     if (KubeError.is(error, 'NotFound')) return `no Secret ${KEY_SECRET} was found ${where}`;
     if (KubeError.is(error, 'Forbidden')) return `you may not read the Secret ${KEY_SECRET} ${where}`;

@@ -7,6 +7,7 @@ import { KubeError } from '../kube/kube-error.ts';
 import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CheckpointEntry } from './engine-deps.ts';
+import type { FormerKey } from './former-key.ts';
 import { LedgerShard, type ShardContent } from './ledger-shard.ts';
 import type { WorkloadState } from './workload-state.ts';
 
@@ -16,6 +17,7 @@ export interface CheckpointDeps {
   /** Our own; undefined when nobody told us: then nothing is kept. */
   readonly namespace: string | undefined;
   readonly keyId: string;
+  readonly former?: FormerKey | undefined;
   /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
   readonly catchUpMaxMs: number;
@@ -255,7 +257,8 @@ export class Checkpoint {
 
   async #read(shard: LedgerShard): Promise<ShardContent | undefined> {
     try {
-      return await shard.read();
+      const content = await shard.read();
+      return content && (this.#deps.former?.shard(content) ?? content);
     } catch (error) {
       if (KubeError.is(error) && isTransient(error)) throw error;
       this.#failed(error);

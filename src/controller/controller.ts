@@ -9,8 +9,9 @@ import type { Checkpoint } from './checkpoint.ts';
 import { createCore } from './core.ts';
 import { follow } from './follow.ts';
 import { createHands, type Hands } from './hands.ts';
-import { installationKey } from './installation-key.ts';
+import { installationKey, type KeyReport } from './installation-key.ts';
 import type { Leadership } from './leadership.ts';
+import { rewriteRecords } from './old-records.ts';
 import type { ControllerOptions } from './options.ts';
 import { reconcile } from './reconcile.ts';
 import type { Report } from './report.ts';
@@ -37,10 +38,13 @@ const DRAIN_MS = 4000;
 export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
   const { client, options, clock, report } = deps;
   const patience = { clock, signal, retrying: (error: KubeError) => report.waitingForServer(error) };
-  const keyless = (error: KubeError | undefined): void => {
-    if (deps.notify === undefined) report.keyless(error);
+  const tell: KeyReport = {
+    keyless(error) {
+      if (deps.notify === undefined) report.keyless(error);
+    },
+    weakKey: (bytes, error) => report.weakKey(bytes, error),
   };
-  const installation = await patiently(() => installationKey(client, options, keyless), patience);
+  const installation = await patiently(() => installationKey(client, options, tell), patience);
   const sharedVersions = await patiently(() => seeSharedVersions(client, options), patience);
   const core = createCore(deps, installation, sharedVersions, signal);
   const hands = createHands(deps, core, installation, signal);
@@ -101,8 +105,9 @@ async function establishLedger(
   }
 }
 
-async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands, term: AbortSignal): Promise<void> {
-  const { queue, checkpoint } = core;
+async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Promise<void> {
+  const { core, pauses, reconcileDeps } = hands;
+  const { queue, checkpoint, oldRecords } = core;
   const workers = runWorkers(queue, {
     workers: deps.options.concurrency,
     handle: (key) => reconcile(reconcileDeps, key),
@@ -112,14 +117,19 @@ async function work(deps: ControllerDeps, { core, pauses, reconcileDeps }: Hands
     },
   });
   const resuming = pauses.run();
+  const rewriting = rewriteRecords({ ...deps, former: core.former, queue: oldRecords }, term);
   const ledger = establishLedger(deps, checkpoint, term);
   if (!term.aborted) {
     await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true }));
   }
   queue.close();
   pauses.stop();
+  oldRecords.close();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
-  await Promise.race([Promise.all([workers, resuming, ledger]).then(() => checkpoint.flush()), deadline.promise]);
+  await Promise.race([
+    Promise.all([workers, resuming, rewriting, ledger]).then(() => checkpoint.flush()),
+    deadline.promise,
+  ]);
   callOff();
 }

@@ -22,11 +22,12 @@ export function createCore(
   signal: AbortSignal,
 ) {
   const { options, client, clock, report } = deps;
-  const { digest, keyId } = installation;
+  const { digest, keyId, former } = installation;
   const sources = new SourceBook();
   const graph = new Graph();
   const queue = new KeyedQueue<WorkloadKey>({ clock });
-  const door = createDoor({ ...options, digest });
+  const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
+  const door = createDoor({ ...options, digest, former, oldRecord: (key) => oldRecords.add(key) });
   const watches = new Watches({ client, clock, signal, report });
   const namespaces = new Set<string>();
   const inScope = scopeCheck(options, namespaces);
@@ -69,6 +70,8 @@ export function createCore(
   return {
     sources,
     queue,
+    former,
+    oldRecords,
     door,
     watches,
     namespaces,
@@ -86,7 +89,7 @@ export function createCore(
 
 function createCheckpoint(
   { options, client, clock, report, leadership }: ControllerDeps,
-  { keyId, mayStore }: Installation,
+  { keyId, former, mayStore }: Installation,
   states: () => Engine['states'],
 ): Checkpoint {
   return new Checkpoint({
@@ -94,6 +97,7 @@ function createCheckpoint(
     clock,
     report,
     keyId,
+    former,
     mayStore,
     states,
     namespace: options.ownNamespace || undefined,
