@@ -89,21 +89,17 @@ function withoutKey(why: string): LedgerView {
   };
 }
 
+type FoundKey = { readonly namespace: string } & ReturnType<typeof keysIn>;
+
 /** Where Attune lives is known from its Deployment or a variable; else a key anywhere tells it. */
-async function findKey(
-  client: KubeClient,
-  namespace: string | undefined,
-): Promise<({ readonly namespace: string } & ReturnType<typeof keysIn>) | string> {
+async function findKey(client: KubeClient, namespace: string | undefined): Promise<FoundKey | string> {
   const where = namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`;
   try {
-    const secrets =
-      namespace === undefined
-        ? await everywhere(client)
-        : [await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET })];
-    const [secret, ...others] = secrets;
-    if (!secret) return `no Secret ${KEY_SECRET} was found ${where}`;
-    if (others.length > 0) return `there are ${secrets.length} Secrets ${KEY_SECRET}; choose one with ATTUNE_NAMESPACE`;
-    return { namespace: secret.metadata.namespace ?? '', ...keysIn(secret) };
+    const found = namespace === undefined ? await everywhere(client) : [await keyOf(client, namespace)];
+    const [key, ...others] = found;
+    if (!key) return `no Secret ${KEY_SECRET} was found ${where}`;
+    if (others.length > 0) return `there are ${found.length} Secrets ${KEY_SECRET}; choose one with ATTUNE_NAMESPACE`;
+    return key;
   } catch (error) {
     if (KubeError.is(error, 'NotFound')) return `no Secret ${KEY_SECRET} was found ${where}`;
     if (KubeError.is(error, 'Forbidden')) return `you may not read the Secret ${KEY_SECRET} ${where}`;
@@ -111,9 +107,15 @@ async function findKey(
   }
 }
 
-async function everywhere(client: KubeClient): Promise<readonly DataObject[]> {
-  const found: DataObject[] = [];
+async function everywhere(client: KubeClient): Promise<readonly FoundKey[]> {
+  const found: FoundKey[] = [];
   const scope = { fieldSelector: `metadata.name=${KEY_SECRET}` };
-  for await (const page of client.list<DataObject>(SECRETS, scope)) found.push(...page.items);
+  for await (const { items } of client.list(SECRETS, scope, { metadataOnly: true })) {
+    for (const { metadata } of items) found.push(await keyOf(client, metadata.namespace ?? ''));
+  }
   return found;
+}
+
+async function keyOf(client: KubeClient, namespace: string): Promise<FoundKey> {
+  return { namespace, ...keysIn(await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET })) };
 }

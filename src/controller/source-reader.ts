@@ -102,19 +102,21 @@ export class SourceReader {
     const wanted = this.#wanted.get(key);
     if (!wanted) return;
     const { ref, waiters } = wanted;
-    const object = await this.#get(ref);
-    this.#wanted.delete(key);
-    this.#deps.read(ref, object);
+    await this.#get(ref, (object) => {
+      this.#wanted.delete(key);
+      this.#deps.read(ref, object);
+    });
     for (const waiter of waiters) waiter();
   }
 
-  async #get(ref: SourceRef): Promise<KubeObject | undefined> {
+  async #get(ref: SourceRef, take: (object: KubeObject | undefined) => void): Promise<void> {
     try {
       const { kind } = ref;
-      return kind === 'SecretProviderClass' ? undefined : await this.#deps.client.get<KubeObject>(RESOURCES[kind], ref);
+      if (kind === 'SecretProviderClass') take(undefined);
+      else await this.#deps.client.read(RESOURCES[kind], ref, take);
     } catch (error) {
-      if (KubeError.is(error) && error.status === 404) return undefined;
-      throw error;
+      if (!KubeError.is(error) || error.status !== 404) throw error;
+      take(undefined);
     }
   }
 }

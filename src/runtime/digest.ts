@@ -67,9 +67,12 @@ export function createDigestOver(inner: Digest, secret: Uint8Array): Digest & { 
  */
 function digestPiece({ part, key, value }: Piece, mark: Hash, exact: Hmac): void {
   const encoded = part === 'secret' || part === 'binaryData';
-  const bytes = Buffer.from(value, encoded ? 'base64' : 'utf8');
+  const bytes = typeof value === 'string' ? Buffer.from(value, encoded ? 'base64' : 'utf8') : viewOf(value);
   exact.update(`${part}:${Buffer.byteLength(key)}:${bytes.length}:${key}`);
   exact.update(bytes);
   if (part === 'binaryData') mark.update(bytes.toString('base64'), 'latin1');
   else mark.update(bytes);
 }
+
+/** The same bytes, not copies of them. */
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);
