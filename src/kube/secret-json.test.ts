@@ -96,6 +96,18 @@ test('no string has anything of the data, wherever a copy of it stands', () => {
   }
 });
 
+test('names that every object has are names like others', () => {
+  const text = '{"constructor":1,"__proto__":{"data":{"a":"b"}},"data":{"toString":"MTIzNA==","__proto__":"NQ=="}}';
+  const { value } = parseSecrets(Buffer.from(text)) ?? {};
+  expect(JSON.parse(JSON.stringify(value))).toEqual(
+    JSON.parse(
+      text
+        .replace('"MTIzNA=="', JSON.stringify(Buffer.from('1234')))
+        .replace('"NQ=="', JSON.stringify(Buffer.from('5'))),
+    ),
+  );
+});
+
 test('a name is the same however it is spelled', () => {
   const opened = parseSecrets(Buffer.from('{"\\u0064ata" : {"p\\u0069n":"MTIzNA=="}}'));
   expect(opened?.value).toEqual({ data: { pin: Buffer.from('1234') } });

@@ -19,20 +19,20 @@ const SPACE = 0x20;
 type Place = 'object' | 'metadata' | 'data' | 'notes' | 'other';
 
 const MEMBERS: Readonly<Record<Place, (name: string) => Place>> = {
-  object: (name) => WITHIN_OBJECT[name] ?? 'other',
+  object: (name) => WITHIN_OBJECT.get(name) ?? 'other',
   metadata: (name) => (name === 'annotations' ? 'notes' : 'other'),
   data: () => 'data',
   notes: () => 'notes',
   other: () => 'other',
 };
 // `object` of an event, `items` of a list.
-const WITHIN_OBJECT: Readonly<Partial<Record<string, Place>>> = {
-  object: 'object',
-  items: 'object',
-  metadata: 'metadata',
-  data: 'data',
-  stringData: 'data',
-};
+const WITHIN_OBJECT: ReadonlyMap<string, Place> = new Map([
+  ['object', 'object'],
+  ['items', 'object'],
+  ['metadata', 'metadata'],
+  ['data', 'data'],
+  ['stringData', 'data'],
+]);
 // The flags that an annotation can be are shorter, and what kubectl applied, with the data in it, is longer.
 const MAX_NOTE_BYTES = 16;
 const NEAR = 64;
