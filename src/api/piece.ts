@@ -8,5 +8,6 @@
 export interface Piece {
   readonly part: 'data' | 'binaryData' | 'secret' | 'object' | 'class';
   readonly key: string;
-  readonly value: string;
+  /** Bytes: they need no decoding. */
+  readonly value: string | Uint8Array;
 }

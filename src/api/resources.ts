@@ -22,6 +22,7 @@ const csi = (plural: string, kind: string): Resource => ({
 
 export const CONFIG_MAPS: Resource = core('configmaps', 'ConfigMap');
 export const SECRETS: Resource = core('secrets', 'Secret');
+export const isSecret = ({ group, plural }: Resource): boolean => group === SECRETS.group && plural === SECRETS.plural;
 export const NAMESPACES: Resource = core('namespaces', 'Namespace', false);
 export const EVENTS: Resource = core('events', 'Event');
 export const LEASES: Resource = { ...core('leases', 'Lease'), group: 'coordination.k8s.io' };

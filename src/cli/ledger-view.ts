@@ -3,7 +3,7 @@ import type { DataObject } from '../api/objects.ts';
 import { SECRETS } from '../api/resources.ts';
 import type { Settings } from '../config/settings.ts';
 import { Checkpoint } from '../controller/checkpoint.ts';
-import { KEY_SECRET, withKey } from '../controller/installation-key.ts';
+import { KEY_SECRET, keysIn, withKey } from '../controller/installation-key.ts';
 import { type Evidence, parseRecord, type SourceId } from '../domain/ledger.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -30,8 +30,8 @@ export async function readLedger(
 ): Promise<LedgerView> {
   const found = await findKey(client, ownNamespace);
   if (typeof found === 'string') return withoutKey(found);
-  const { namespace, key } = found;
-  const { keyId, digest } = withKey(key, settings.compat);
+  const { namespace, key, former: formerBytes } = found;
+  const { keyId, digest, former } = withKey(key, settings.compat, formerBytes);
   const notes: string[] = [];
   let readable = true;
   const checkpoint = new Checkpoint({
@@ -39,6 +39,7 @@ export async function readLedger(
     clock: systemClock,
     namespace,
     keyId,
+    former,
     mayStore: () => false,
     catchUpMaxMs: settings.catchUpMaxMs,
     states: () => new Map(),
@@ -65,7 +66,8 @@ export async function readLedger(
     evidence(workload, id) {
       // As at a start of the controller: without a checkpoint that can be believed nothing of the past is.
       const trusted = checkpoint.believable || !readable;
-      const record = trusted ? parseRecord(workload.annotations[RECORD], workload.uid, keyId) : undefined;
+      const text = workload.annotations[RECORD];
+      const record = trusted ? parseRecord(former?.record(text) ?? text, workload.uid, keyId) : undefined;
       const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
       return {
         record: record && { seq: record.seq, applied: record.sources[id] },
@@ -90,21 +92,17 @@ function withoutKey(why: string): LedgerView {
   };
 }
 
+type FoundKey = { readonly namespace: string } & ReturnType<typeof keysIn>;
+
 /** Where Attune lives is known from its Deployment or a variable; else a key anywhere tells it. */
-async function findKey(
-  client: KubeClient,
-  namespace: string | undefined,
-): Promise<{ readonly namespace: string; readonly key: Uint8Array } | string> {
+async function findKey(client: KubeClient, namespace: string | undefined): Promise<FoundKey | string> {
   const where = namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`;
   try {
-    const secrets =
-      namespace === undefined
-        ? await everywhere(client)
-        : [await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET })];
-    const [secret, ...others] = secrets;
-    if (!secret) return `no Secret ${KEY_SECRET} was found ${where}`;
-    if (others.length > 0) return `there are ${secrets.length} Secrets ${KEY_SECRET}; choose one with ATTUNE_NAMESPACE`;
-    return { namespace: secret.metadata.namespace ?? '', key: Buffer.from(secret.data?.['key'] ?? '', 'base64') };
+    const found = namespace === undefined ? await everywhere(client) : [await keyOf(client, namespace)];
+    const [key, ...others] = found;
+    if (!key) return `no Secret ${KEY_SECRET} was found ${where}`;
+    if (others.length > 0) return `there are ${found.length} Secrets ${KEY_SECRET}; choose one with ATTUNE_NAMESPACE`;
+    return key;
   } catch (error) {
     if (KubeError.is(error, 'NotFound')) return `no Secret ${KEY_SECRET} was found ${where}`;
     if (KubeError.is(error, 'Forbidden')) return `you may not read the Secret ${KEY_SECRET} ${where}`;
@@ -112,9 +110,15 @@ async function findKey(
   }
 }
 
-async function everywhere(client: KubeClient): Promise<readonly DataObject[]> {
-  const found: DataObject[] = [];
+async function everywhere(client: KubeClient): Promise<readonly FoundKey[]> {
+  const found: FoundKey[] = [];
   const scope = { fieldSelector: `metadata.name=${KEY_SECRET}` };
-  for await (const page of client.list<DataObject>(SECRETS, scope)) found.push(...page.items);
+  for await (const { items } of client.list(SECRETS, scope, { metadataOnly: true })) {
+    for (const { metadata } of items) found.push(await keyOf(client, metadata.namespace ?? ''));
+  }
   return found;
+}
+
+async function keyOf(client: KubeClient, namespace: string): Promise<FoundKey> {
+  return { namespace, ...keysIn(await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET })) };
 }

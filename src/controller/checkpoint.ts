@@ -7,9 +7,10 @@ import { KubeError } from '../kube/kube-error.ts';
 import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CheckpointEntry } from './engine-deps.ts';
+import type { FormerKey } from './former-key.ts';
 import { keptWorkload, LedgerPast } from './ledger-past.ts';
 import type { LedgerReport } from './ledger-report.ts';
-import { type KeptWorkload, LedgerShard, type ShardContent } from './ledger-shard.ts';
+import { type KeptWorkload, LedgerShard, type ShardContent, shardOf } from './ledger-shard.ts';
 import type { WorkloadState } from './workload-state.ts';
 
 export interface CheckpointDeps {
@@ -18,6 +19,7 @@ export interface CheckpointDeps {
   /** Our own; undefined when nobody told us: then nothing is kept. */
   readonly namespace: string | undefined;
   readonly keyId: string;
+  readonly former?: FormerKey | undefined;
   /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
   readonly catchUpMaxMs: number;
@@ -276,7 +278,8 @@ export class Checkpoint {
 
   async #read(shard: LedgerShard): Promise<ShardContent | undefined> {
     try {
-      return await shard.read();
+      const content = await shard.read();
+      return content && (this.#deps.former?.shard(content) ?? content);
     } catch (error) {
       if (!KubeError.is(error) || isTransient(error)) throw error;
       this.#deps.report.ledgerUnreadable(error);
@@ -295,10 +298,3 @@ export class Checkpoint {
 /** What the server refuses for good is tried again with the next heartbeat. */
 const againMs = (error: KubeError): number =>
   isTransient(error) ? Math.max(FLUSH_MS, error.retryAfterMs ?? 0) : HEARTBEAT_MS;
-
-/** Stable over processes, or every start would write everything anew. */
-function shardOf(key: string, count: number): number {
-  let hash = 0;
-  for (let at = 0; at < key.length; at += 1) hash = (hash * 31 + key.charCodeAt(at)) >>> 0;
-  return hash % count;
-}

@@ -9,8 +9,9 @@ import type { Checkpoint } from './checkpoint.ts';
 import { createCore } from './core.ts';
 import { follow } from './follow.ts';
 import { createHands, type Hands } from './hands.ts';
-import { installationKey } from './installation-key.ts';
+import { installationKey, type KeyReport } from './installation-key.ts';
 import type { Leadership } from './leadership.ts';
+import { rewriteRecords } from './old-records.ts';
 import type { ControllerOptions } from './options.ts';
 import { reconcile } from './reconcile.ts';
 import type { Report } from './report.ts';
@@ -38,10 +39,13 @@ const DRAIN_MS = 4000;
 export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
   const { client, options, clock, report } = deps;
   const patience = { clock, signal, retrying: (error: KubeError) => report.waitingForServer(error) };
-  const keyless = (error: KubeError | undefined): void => {
-    if (deps.notify === undefined) report.keyless(error);
+  const tell: KeyReport = {
+    keyless(error) {
+      if (deps.notify === undefined) report.keyless(error);
+    },
+    weakKey: (bytes, error) => report.weakKey(bytes, error),
   };
-  const installation = await patiently(() => installationKey(client, options, keyless), patience);
+  const installation = await patiently(() => installationKey(client, options, tell), patience);
   const sharedVersions = await patiently(() => seeSharedVersions(client, options), patience);
   const core = createCore(deps, installation, sharedVersions, signal);
   const hands = createHands(deps, core, installation, signal);
@@ -99,7 +103,7 @@ async function establishLedger({ clock, log }: ControllerDeps, ledger: Checkpoin
 
 async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Promise<void> {
   const { core, pauses, replacements, reconcileDeps } = hands;
-  const { queue, checkpoint } = core;
+  const { queue, checkpoint, oldRecords } = core;
   deps.client.onRecovery((lastedMs) => queue.forgive(deps.clock.now() - lastedMs));
   const workers = runWorkers(queue, {
     workers: deps.options.concurrency,
@@ -111,15 +115,17 @@ async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Prom
     },
   });
   const resuming = pauses.run();
+  const rewriting = rewriteRecords({ ...deps, former: core.former, queue: oldRecords }, term);
   const ledger = establishLedger(deps, checkpoint, term);
   if (!term.aborted) {
     await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true }));
   }
   queue.close();
   pauses.stop();
+  oldRecords.close();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
-  const written = Promise.all([workers.then(() => replacements.ended()), resuming, ledger]);
+  const written = Promise.all([workers.then(() => replacements.ended()), resuming, rewriting, ledger]);
   await Promise.race([written.then(() => checkpoint.close()), deadline.promise]);
   callOff();
 }

@@ -22,11 +22,12 @@ export function createCore(
   signal: AbortSignal,
 ) {
   const { options, client, clock, report } = deps;
-  const { digest, keyId } = installation;
+  const { digest, keyId, former } = installation;
   const sources = new SourceBook();
   const graph = new Graph();
   const queue = new KeyedQueue<WorkloadKey>({ clock });
-  const door = createDoor({ ...options, digest });
+  const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
+  const door = createDoor({ ...options, digest, former, oldRecord: (key) => oldRecords.add(key) });
   const watches = new Watches({ client, clock, signal, report });
   const namespaces = new Set<string>();
   const inScope = scopeCheck(options, namespaces);
@@ -65,15 +66,13 @@ export function createCore(
   const reader: SourceReader = createReader(deps, { door, sources, turned });
   const begin = (): void => {
     begun = true;
-    deps.metrics.beforeRender(() => {
-      fillGauges(deps, engine, sources);
-      deps.metrics.set('attune_unread_sources', {}, reader.pending);
-      deps.metrics.set('attune_leader', {}, deps.leadership.mayWrite() ? 1 : 0);
-    });
+    deps.metrics.beforeRender(() => fillGauges(deps, engine, sources, reader));
   };
   return {
     sources,
     queue,
+    former,
+    oldRecords,
     door,
     watches,
     namespaces,
@@ -91,7 +90,7 @@ export function createCore(
 
 function createCheckpoint(
   { options, client, clock, report, leadership }: ControllerDeps,
-  { keyId, mayStore }: Installation,
+  { keyId, former, mayStore }: Installation,
   listed: Listed,
   states: () => Engine['states'],
 ): Checkpoint {
@@ -100,6 +99,7 @@ function createCheckpoint(
     clock,
     report,
     keyId,
+    former,
     mayStore,
     states,
     seen: () => listed.seen(),
@@ -132,13 +132,20 @@ function createReader(
   });
 }
 
-function fillGauges({ metrics }: ControllerDeps, { states }: Engine, sources: SourceBook): void {
+function fillGauges(
+  { metrics, leadership }: ControllerDeps,
+  { states }: Engine,
+  sources: SourceBook,
+  reader: SourceReader,
+): void {
   let waiting = 0;
   let undelivered = 0;
   for (const state of states.values()) {
     if (state.waiting.size > 0) waiting += 1;
     undelivered += state.undelivered.size;
   }
+  metrics.set('attune_unread_sources', {}, reader.pending);
+  metrics.set('attune_leader', {}, leadership.mayWrite() ? 1 : 0);
   metrics.set('attune_pending_workloads', {}, waiting);
   metrics.set('reloader_workqueue_depth', {}, waiting);
   metrics.set('attune_undelivered_changes', {}, undelivered);

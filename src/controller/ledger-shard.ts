@@ -92,3 +92,10 @@ function parseShard(text: string | undefined): ShardContent | undefined {
     return undefined;
   }
 }
+
+/** Stable over processes, or every start would write everything anew. */
+export function shardOf(key: string, count: number): number {
+  let hash = 0;
+  for (let at = 0; at < key.length; at += 1) hash = (hash * 31 + key.charCodeAt(at)) >>> 0;
+  return hash % count;
+}

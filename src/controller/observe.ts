@@ -6,14 +6,18 @@ import { piecesOf } from '../domain/fingerprint.ts';
 import { metadataKeys, parseWorkload } from '../domain/parse-workload.ts';
 import { isRolledOut, revisionOf } from '../domain/rollout.ts';
 import type { Fingerprint, Source } from '../domain/source.ts';
-import type { Workload } from '../domain/workload.ts';
+import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import type { Digest } from '../runtime/digest.ts';
 import { type ClassStatus, classNameOf } from './classes.ts';
+import type { FormerKey } from './former-key.ts';
 
 export interface ObserveOptions {
   readonly keys: AnnotationKeys;
   readonly compat: boolean;
   readonly digest: Digest;
+  readonly former?: FormerKey | undefined;
+  /** Told of a workload whose record was written with the former key; it comes in as if it were rewritten already. */
+  readonly oldRecord?: ((key: WorkloadKey) => void) | undefined;
 }
 
 /** A workload as it is kept, with what tells whether its next version has anything new for us. */
@@ -27,7 +31,7 @@ export interface SeenWorkload {
  *
  * Strings that come with every object are kept once: a hundred thousand copies of a namespace's name add up.
  */
-export function createDoor({ keys, compat, digest }: ObserveOptions) {
+export function createDoor({ keys, compat, digest, former, oldRecord }: ObserveOptions) {
   const texts = new Map<string, string>();
   const intern = (text: string): string => {
     const known = texts.get(text);
@@ -57,7 +61,16 @@ export function createDoor({ keys, compat, digest }: ObserveOptions) {
     };
   };
 
-  const workload = (kind: WorkloadKind, object: KubeObject, previous?: SeenWorkload): SeenWorkload => {
+  /** Nobody behind the door has to know that there ever was another key. */
+  const carriedOver = (kind: WorkloadKind, object: KubeObject): KubeObject => {
+    const carried = former?.workload(object);
+    const { namespace = '', name } = object.metadata;
+    if (carried) oldRecord?.(workloadKey({ kind: kind.kind, namespace, name }));
+    return carried ?? object;
+  };
+
+  const workload = (kind: WorkloadKind, found: KubeObject, previous?: SeenWorkload): SeenWorkload => {
+    const object = carriedOver(kind, found);
     const { generation } = object.metadata;
     if (previous && isStatusOnly(kind, object, previous)) {
       const { resourceVersion } = object.metadata;

@@ -31,6 +31,9 @@ const LIST_FROM = 32;
 const LIST_SHARE = 4;
 const RESOURCES = { ConfigMap: CONFIG_MAPS, Secret: SECRETS };
 
+/** The object is good only as long as the call lasts. */
+type Take = (object: KubeObject | undefined) => void;
+
 interface Wanted {
   readonly ref: SourceRef;
   readonly waiters: (() => void)[];
@@ -132,39 +135,50 @@ export class SourceReader {
     if (!wanted) return;
     const { ref, waiters } = wanted;
     const isNeeded = this.#deps.isNeeded(ref);
-    const object = isNeeded ? await this.#find(ref) : undefined;
-    this.#wanted.delete(key);
-    if (isNeeded) this.#deps.read(ref, object);
+    const take = (object: KubeObject | undefined): void => {
+      this.#wanted.delete(key);
+      if (isNeeded) this.#deps.read(ref, object);
+    };
+    if (isNeeded) await this.#find(ref, take);
+    else take(undefined);
     for (const waiter of waiters) waiter();
   }
 
   /** Who may list may see everything, also one by its name: to be refused the reading alone keeps nothing from us. */
-  async #find(ref: SourceRef): Promise<KubeObject | undefined> {
+  async #find(ref: SourceRef, take: Take): Promise<void> {
     const { kind } = ref;
-    if (kind === 'SecretProviderClass') return undefined;
+    if (kind === 'SecretProviderClass') {
+      take(undefined);
+      return;
+    }
     const resource = RESOURCES[kind];
     const where = whereabouts(ref);
     const isListed = this.#listedOnly.has(where);
     try {
-      if (isListed) return await this.#listOne(resource, ref);
-      return await this.#deps.client.get<KubeObject>(resource, ref);
+      if (isListed) await this.#listOne(resource, ref, take);
+      else await this.#deps.client.read(resource, ref, take);
     } catch (error) {
       if (!KubeError.is(error)) throw error;
-      if (error.status === 404) return undefined;
       // The other way next time.
       if (error.status === 403 && isListed) this.#listedOnly.delete(where);
-      if (error.status !== 403 || isListed) throw error;
-      this.#listedOnly.add(where);
-      this.#deps.report.readByListing(ref, error);
-      return await this.#listOne(resource, ref);
+      if (error.status === 404) take(undefined);
+      else if (error.status !== 403 || isListed) throw error;
+      else {
+        this.#listedOnly.add(where);
+        this.#deps.report.readByListing(ref, error);
+        await this.#listOne(resource, ref, take);
+      }
     }
   }
 
-  async #listOne(resource: Resource, { namespace, name }: SourceRef): Promise<KubeObject | undefined> {
+  async #listOne(resource: Resource, { namespace, name }: SourceRef, take: Take): Promise<void> {
+    let isFound = false;
     for await (const page of this.#deps.client.list(resource, { namespace, fieldSelector: `metadata.name=${name}` })) {
       const [object] = page.items;
-      if (object) return object;
+      if (!object || isFound) continue;
+      isFound = true;
+      take(object);
     }
-    return undefined;
+    if (!isFound) take(undefined);
   }
 }

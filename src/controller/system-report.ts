@@ -68,6 +68,22 @@ export class SystemReport extends LedgerReport {
     this.#withoutOwn(message, error, 'get and create on secrets');
   }
 
+  weakKey(bytes: number, error?: KubeError): void {
+    const found = `the key in Secret attune-ledger-key has ${bytes} bytes, fewer than 32`;
+    if (!error) {
+      this.#log.warn(`${found}: replaced. What was stored with it is rewritten, and nothing rolls for it`);
+      return;
+    }
+    this.#log.warn(`${found}, and cannot be replaced: nothing is remembered about Secrets over a restart`, {
+      error: error.message,
+      cure: 'grant update on secrets, resourceNames attune-ledger-key, in the own namespace',
+    });
+  }
+
+  recordNotRewritten(key: string, error: KubeError): void {
+    this.#log.warn(`the record of ${key} still has fingerprints of the former key: ${error.message}`);
+  }
+
   unsafeJobs(error: KubeError | undefined): void {
     const message = 'Jobs are replaced without a safety net: a crash between delete and create loses one';
     this.#withoutOwn(message, error, 'get, create and patch on secrets');

@@ -19,7 +19,11 @@ export function piecesOf(kind: SourceKind, object: unknown): readonly Piece[] {
 }
 
 function entries(part: Piece['part'], data: unknown): Piece[] {
-  return Object.entries(objectIn(data)).map(([key, value]) => ({ part, key, value: textIn(value) }));
+  return Object.entries(objectIn(data)).map(([key, value]) => ({
+    part,
+    key,
+    value: value instanceof Uint8Array ? value : textIn(value),
+  }));
 }
 
 function statusPieces(status: JsonObject): Piece[] {

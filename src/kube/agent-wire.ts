@@ -66,6 +66,9 @@ export class AgentWire implements Wire {
     request.on('socket', (socket) => {
       if (socket instanceof TLSSocket && !request.reusedSocket) socket.once('secureConnect', dialled);
       else dialled();
+      // Behind Node's own parser, which hands copies to us.
+      socket.on('data', erase);
+      request.on('close', () => socket.off('data', erase));
     });
     request.on('timeout', () => exchange.breakOff(new Silence('silent')));
     request.on('error', (error) => exchange.breakOff(error));
@@ -86,3 +89,5 @@ export class AgentWire implements Wire {
     }
   }
 }
+
+const erase = (chunk: Buffer): void => void chunk.fill(0);

@@ -45,7 +45,7 @@ export class AnswerParser {
   }
 
   push(chunk: Buffer): void {
-    const bytes = this.#held ? Buffer.concat([this.#held, chunk]) : chunk;
+    const bytes = this.#held ? joined(this.#held, chunk) : chunk;
     this.#held = undefined;
     let at = 0;
     while (at < bytes.length && !this.#isComplete) {
@@ -140,4 +140,11 @@ export class AnswerParser {
     this.#isComplete = false;
     this.#listener.end(reusable);
   }
+}
+
+/** What a body is made of is handed over, for good: no second copy of it is left behind. */
+function joined(held: Buffer, chunk: Buffer): Buffer {
+  const bytes = Buffer.concat([held, chunk]);
+  chunk.fill(0);
+  return bytes;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { configMap, listOf } from '../../test/support/scripted-api.ts';
 import { startClient as start } from '../../test/support/scripted-client.ts';
-import { CONFIG_MAPS, NAMESPACES } from '../api/resources.ts';
+import { CONFIG_MAPS, NAMESPACES, SECRETS } from '../api/resources.ts';
 import { KubeClient } from './client.ts';
 
 describe('what goes over the wire', () => {
@@ -127,5 +128,52 @@ describe('discover', () => {
     const { client } = await start({ list: [(e) => e.status(404, 'NotFound'), (e) => e.status(500, 'InternalError')] });
     expect(await client.discover('argoproj.io')).toEqual([]);
     await expect(client.discover('argoproj.io')).rejects.toMatchObject({ status: 500 });
+  });
+});
+
+describe('data of Secrets', () => {
+  const secret = { ...configMap('db', '1'), data: { pin: 'MTIzNA==' } };
+  type Read = { readonly data: { readonly pin: Buffer } };
+
+  test('are bytes while they are in hand, and gone afterwards: read', async () => {
+    const { client } = await start((e) => e.json(200, secret));
+    let kept: Buffer | undefined;
+    await client.read<Read>(SECRETS, { namespace: 'shop', name: 'db' }, ({ data }) => {
+      expect(String(data.pin)).toBe('1234');
+      kept = data.pin;
+    });
+    expect(kept).toEqual(Buffer.alloc(4));
+  });
+
+  test('the same, listed', async () => {
+    const { client } = await start((e) => e.json(200, listOf([secret], '9')));
+    const kept: Buffer[] = [];
+    for await (const { items } of client.list<Read>(SECRETS, {})) {
+      for (const { data } of items) {
+        expect(String(data.pin)).toBe('1234');
+        kept.push(data.pin);
+      }
+    }
+    expect(kept).toEqual([Buffer.alloc(4)]);
+  });
+
+  test('the same, watched', async () => {
+    const { client } = await start(async (e) => {
+      await e.event('ADDED', secret);
+      e.end();
+    });
+    const kept: Buffer[] = [];
+    for await (const { object } of client.watch(SECRETS, {}, '1', new AbortController().signal)) {
+      const { pin } = (object as unknown as Read).data;
+      expect(String(pin)).toBe('1234');
+      kept.push(pin);
+    }
+    expect(kept).toEqual([Buffer.alloc(4)]);
+  });
+
+  test('of our own Secrets are texts, as those of everything else', async () => {
+    const { client } = await start((e) => e.json(200, secret));
+    expect(await client.get(SECRETS, { name: 'db' })).toEqual(secret);
+    await client.read(CONFIG_MAPS, { name: 'db' }, (object) => expect(object).toEqual(secret));
   });
 });

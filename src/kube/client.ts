@@ -1,5 +1,5 @@
 import type { KubeObject } from '../api/objects.ts';
-import type { Resource } from '../api/resources.ts';
+import { isSecret, type Resource } from '../api/resources.ts';
 import type { Connection } from './connection.ts';
 import { type ServedKind, servedKinds } from './discovery.ts';
 import { type ListOptions, listPages, type Page } from './listing.ts';
@@ -99,7 +99,26 @@ export class KubeClient {
     });
   }
 
-  /** Page by page; a listing that outlives the server's memory begins anew, with a page that says `fresh`. */
+  /** As `get`, for as long as `use` takes: the data of a Secret are bytes, and gone afterwards. */
+  async read<T = KubeObject>(resource: Resource, ref: ObjectRef, use: (object: T) => void): Promise<void> {
+    const { value, erase } = await this.#transport.opened<T>({
+      verb: 'get',
+      method: 'GET',
+      resource: resource.plural,
+      path: resourcePath(resource, ref.namespace, ref.name),
+      secret: isSecret(resource),
+    });
+    try {
+      use(value);
+    } finally {
+      erase();
+    }
+  }
+
+  /**
+   * Page by page; a listing that outlives the server's memory begins anew, with a page that says `fresh`. The data of
+   * Secrets are bytes, and gone when the next page is asked for.
+   */
   list<T = KubeObject>(resource: Resource, scope: Scope, options: ListOptions = {}): AsyncGenerator<Page<T>, void> {
     return listPages<T>(this.#transport, { resource, scope }, options);
   }
@@ -193,7 +212,10 @@ export class KubeClient {
     return answer.status.token;
   }
 
-  /** What happened after `resourceVersion`, until the server ends the watch; see {@link watchEvents}. */
+  /**
+   * What happened after `resourceVersion`, until the server ends the watch; see {@link watchEvents}. The data of a Secret
+   * are bytes, and gone when the next event is asked for.
+   */
   watch(
     resource: Resource,
     scope: Scope,
@@ -214,6 +236,7 @@ export class KubeClient {
         fieldSelector: scope.fieldSelector,
       }),
       idleMs: this.#watchIdleMs,
+      secret: isSecret(resource),
       signal,
     });
   }

@@ -37,6 +37,9 @@ interface Proof {
 
 const provenBy = (tls: TlsOptions): Proof => ({ tls, secureContext: secureContextOf(tls) });
 
+// OpenSSL's SSL_OP_CLEANSE_PLAINTEXT, for which Node has no name: what was read off a connection is overwritten there.
+const CLEANSE_PLAINTEXT = 2;
+
 /** A certificate may be there a moment before its key: until both fit, the old ones have to do. */
 function renewed(proof: Proof, tls: TlsOptions): Proof {
   if (tls === proof.tls) return proof;
@@ -49,7 +52,7 @@ function renewed(proof: Proof, tls: TlsOptions): Proof {
 
 function secureContextOf(tls: TlsOptions): SecureContext {
   try {
-    return createSecureContext(tls);
+    return createSecureContext({ ...tls, secureOptions: CLEANSE_PLAINTEXT });
   } catch (error) {
     const what = 'the certificate authority, client certificate or client key of the connection cannot be used';
     throw new Error(`${what}; expected PEM, and a key that fits its certificate`, { cause: error });

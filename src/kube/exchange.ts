@@ -78,31 +78,36 @@ export class Exchange {
     return this.#over !== undefined;
   }
 
-  /** The body as it comes. Who stops reading breaks the connection. */
+  /** The body as it comes, to be overwritten by who has read it. Who stops reading breaks the connection. */
   async *pieces(): AsyncGenerator<Buffer, void> {
     try {
       for (;;) {
-        const pieces = this.#pieces;
-        this.#pieces = [];
-        this.#held = 0;
-        yield* pieces;
-        if (this.#pieces.length > 0) continue;
-        if (this.#isOver()) return;
-        await this.#news();
+        const piece = this.#pieces.shift();
+        if (piece) {
+          this.#held -= piece.length;
+          yield piece;
+        } else if (this.#isOver()) return;
+        else await this.#news();
       }
     } finally {
+      this.#erase();
       this.breakOff(new Error('not read to its end'));
     }
   }
 
-  /** The whole body, which is broken off with `tooLong` when it has more than so many bytes. */
-  async text(maxBytes: number, tooLong: () => Error): Promise<string> {
-    while (!this.#isOver()) {
-      await this.#news();
-      if (this.#held > maxBytes) this.breakOff(tooLong());
+  /** The whole body, which is broken off with `tooLong` when it has more than so many bytes. To be overwritten as well. */
+  async body(maxBytes: number, tooLong: () => Error): Promise<Buffer> {
+    try {
+      while (!this.#isOver()) {
+        await this.#news();
+        if (this.#held > maxBytes) this.breakOff(tooLong());
+      }
+      const [first] = this.#pieces;
+      if (first && this.#pieces.length === 1) return this.#pieces.pop() as Buffer;
+      return Buffer.concat(this.#pieces);
+    } finally {
+      this.#erase();
     }
-    const [first] = this.#pieces;
-    return first && this.#pieces.length === 1 ? first.toString() : Buffer.concat(this.#pieces).toString();
   }
 
   /** Ends it before its time. */
@@ -135,6 +140,11 @@ export class Exchange {
 
   complete(): void {
     if (!this.#over) this.#finish('complete');
+  }
+
+  #erase(): void {
+    for (const piece of this.#pieces) piece.fill(0);
+    this.#pieces = [];
   }
 
   #finish(how: 'complete' | Error): void {

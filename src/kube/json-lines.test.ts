@@ -8,6 +8,8 @@ function chunked(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   return [...places, bytes.length].map((place, i) => bytes.subarray(places[i - 1] ?? 0, place));
 }
 
+const textsOf = (splitter: LineSplitter, chunk: Buffer) => splitter.push(chunk)?.map(String);
+
 test('the lines do not depend on where the chunks were cut, not even inside a character', () => {
   fc.assert(
     fc.property(
@@ -16,7 +18,7 @@ test('the lines do not depend on where the chunks were cut, not even inside a ch
       (lines, cuts) => {
         const splitter = new LineSplitter(10_000);
         const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
-        expect(chunked(bytes, cuts).flatMap((chunk) => splitter.push(chunk))).toEqual(lines);
+        expect(chunked(bytes, cuts).flatMap((chunk) => textsOf(splitter, chunk))).toEqual(lines);
       },
     ),
   );
@@ -24,13 +26,13 @@ test('the lines do not depend on where the chunks were cut, not even inside a ch
 
 test('what follows the last newline is not a line', () => {
   const splitter = new LineSplitter(100);
-  expect(splitter.push(Buffer.from('{"a":1}\n{"b":'))).toEqual(['{"a":1}']);
-  expect(splitter.push(Buffer.from('2}'))).toEqual([]);
-  expect(splitter.push(Buffer.from('\n'))).toEqual(['{"b":2}']);
+  expect(textsOf(splitter, Buffer.from('{"a":1}\n{"b":'))).toEqual(['{"a":1}']);
+  expect(textsOf(splitter, Buffer.from('2}'))).toEqual([]);
+  expect(textsOf(splitter, Buffer.from('\n'))).toEqual(['{"b":2}']);
 });
 
 test('empty lines are none', () => {
-  expect(new LineSplitter(100).push(Buffer.from('\n\na\n\n'))).toEqual(['a']);
+  expect(textsOf(new LineSplitter(100), Buffer.from('\n\na\n\n'))).toEqual(['a']);
 });
 
 test.each([
@@ -45,14 +47,23 @@ test.each([
 
 test('a line as long as the limit is not over it', () => {
   const splitter = new LineSplitter(10);
-  expect(splitter.push(Buffer.from('12345'))).toEqual([]);
-  expect(splitter.push(Buffer.from('67890\n'))).toEqual(['1234567890']);
+  expect(textsOf(splitter, Buffer.from('12345'))).toEqual([]);
+  expect(textsOf(splitter, Buffer.from('67890\n'))).toEqual(['1234567890']);
 });
 
 test('the limit is for each line, not for all together', () => {
   const splitter = new LineSplitter(10);
   for (let i = 0; i < 5; i += 1) {
-    expect(splitter.push(Buffer.from('1234'))).toEqual([]);
-    expect(splitter.push(Buffer.from('5678\n'))).toEqual(['12345678']);
+    expect(textsOf(splitter, Buffer.from('1234'))).toEqual([]);
+    expect(textsOf(splitter, Buffer.from('5678\n'))).toEqual(['12345678']);
   }
+});
+
+test('of what is put together to a line, or given up, nothing is left in the chunks', () => {
+  const splitter = new LineSplitter(100);
+  const chunks = ['a secr', 'et li', 'ne\nanother'].map((text) => Buffer.from(text));
+  const lines = chunks.flatMap((chunk) => textsOf(splitter, chunk));
+  expect(lines).toEqual(['a secret line']);
+  splitter.clear();
+  expect(Buffer.concat(chunks).toString().replaceAll('\0', '')).toBe('\n');
 });

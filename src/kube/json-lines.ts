@@ -1,7 +1,8 @@
 const NEWLINE = 0x0a;
 
 /**
- * Cuts a byte stream into lines, however the network cut it into chunks.
+ * Cuts a byte stream into lines, however the network cut it into chunks. A line belongs to whoever gets it, who may
+ * overwrite it; what was copied into one is overwritten here.
  *
  * Invariants
  *  1. The lines do not depend on where the chunks were cut, not even inside a character.
@@ -18,13 +19,13 @@ export class LineSplitter {
   }
 
   /** The lines that this chunk completes; undefined when one of them is too long, after which the stream is of no use. */
-  push(chunk: Buffer): string[] | undefined {
-    const lines: string[] = [];
+  push(chunk: Buffer): Buffer[] | undefined {
+    const lines: Buffer[] = [];
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       if (this.#bytes + end - start > this.#maxBytes) return undefined;
       const line = this.#complete(chunk, start, end);
-      if (line !== '') lines.push(line);
+      if (line.length > 0) lines.push(line);
       start = end + 1;
     }
     if (start < chunk.length) {
@@ -34,12 +35,18 @@ export class LineSplitter {
     return this.#bytes > this.#maxBytes ? undefined : lines;
   }
 
-  #complete(chunk: Buffer, start: number, end: number): string {
-    if (this.#parts.length === 0) return chunk.toString('utf8', start, end);
-    this.#parts.push(chunk.subarray(start, end));
-    const line = Buffer.concat(this.#parts).toString('utf8');
+  /** Forgets what has come of the last line. */
+  clear(): void {
+    for (const part of this.#parts) part.fill(0);
     this.#parts = [];
     this.#bytes = 0;
+  }
+
+  #complete(chunk: Buffer, start: number, end: number): Buffer {
+    if (this.#parts.length === 0) return chunk.subarray(start, end);
+    this.#parts.push(chunk.subarray(start, end));
+    const line = Buffer.concat(this.#parts);
+    this.clear();
     return line;
   }
 }

@@ -1,8 +1,9 @@
 import type { KubeObject } from '../api/objects.ts';
-import type { Resource } from '../api/resources.ts';
+import { isSecret, type Resource } from '../api/resources.ts';
 import type { Scope } from './client.ts';
 import { KubeError } from './kube-error.ts';
 import { query, resourcePath } from './resource-path.ts';
+import type { Opened } from './secret-json.ts';
 import { type Call, failure, type Transport } from './transport.ts';
 
 export interface ListOptions {
@@ -58,20 +59,24 @@ export async function* listPages<T>(
   let listed = 0;
   for (;;) {
     const call = listCall(subject, options, progress);
-    let list: RawList;
+    let list: Opened<RawList>;
     try {
-      list = await transport.json(call);
+      list = await transport.opened(call);
     } catch (error) {
       progress = anotherWay(progress, error);
       largest = Math.min(largest, progress.limit);
       continue;
     }
-    const page = readPage<T>(call, list, progress.next === undefined);
-    yield page;
+    const page = readPage<T>(call, list.value, progress.next === undefined);
+    try {
+      yield page;
+    } finally {
+      list.erase();
+    }
     listed += page.items.length;
     const grown = page.full ? 0 : Math.min(largest, Math.floor(listed / LISTED_PER_ITEM));
     const limit = Math.max(progress.limit, grown);
-    progress = { ...progress, limit, next: list.metadata?.continue || undefined };
+    progress = { ...progress, limit, next: list.value.metadata?.continue || undefined };
     if (progress.next === undefined) return;
   }
 }
@@ -107,6 +112,7 @@ function listCall({ resource, scope }: Subject, options: ListOptions, { next, li
       fieldSelector: scope.fieldSelector,
     }),
     ...(options.metadataOnly && { accept: METADATA_ONLY }),
+    secret: isSecret(resource),
     signal: options.signal,
   };
 }

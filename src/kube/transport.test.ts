@@ -237,6 +237,18 @@ describe('through an agent, as proxies need it', () => {
     await expect(watching).rejects.toMatchObject({ reason: 'Unreachable' });
   });
 
+  test('nothing is left in the chunks that an answer came in, on a connection that is used again as well', async () => {
+    const chunks: Buffer[] = [];
+    const agent = new Agent({ keepAlive: true });
+    const open = agent.createConnection.bind(agent);
+    agent.createConnection = (...how) => open(...how)?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const { api, client } = await start((e) => e.json(200, configMap('a', '1')), {}, { agent });
+    for (let n = 0; n < 3; n += 1) expect(await client.get(CONFIG_MAPS, { name: 'a' })).toEqual(configMap('a', '1'));
+    expect(new Set(api.requests.map(({ socket }) => socket)).size).toBe(1);
+    expect(chunks.length).toBeGreaterThan(2);
+    await eventually(() => chunks.every((chunk) => chunk.every((byte) => byte === 0))).toBe(true);
+  });
+
   test('an agent that throws, and one that never has a connection', async () => {
     const agent = new Agent();
     agent.createConnection = () => raise(Object.assign(new Error(), { code: 'ENOENT' }));

@@ -5,7 +5,9 @@ import { dialler } from './dial.ts';
 import { Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
 import { KubeError, type LocalReason, refusal, retryWait, type Verb } from './kube-error.ts';
 import { Outages } from './outages.ts';
+import { type Opened, parseSecrets } from './secret-json.ts';
 import { ServerTime } from './server-time.ts';
+import { wipeStackSoon } from './stack.ts';
 import { KeptLines } from './wire.ts';
 
 /** One HTTP exchange with the API server. */
@@ -23,6 +25,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Give up when nothing has been sent or received for this long. */
   readonly idleMs?: number;
+  /** The answer has Secrets of others in it: their data are read as bytes, and nothing is left of them. */
+  readonly secret?: boolean;
 }
 
 /** What is told about each exchange, for the metrics of the client. `code` is `<error>` where no answer came. */
@@ -89,9 +93,16 @@ export class Transport {
 
   /** Sends and parses the answer. */
   async json<T>(call: Call): Promise<T> {
+    return (await this.opened<T>(call)).value;
+  }
+
+  /** Sends and parses the answer, of which something may have to be erased after its use. */
+  async opened<T>(call: Call): Promise<Opened<T>> {
     this.#inFlight += 1;
     try {
-      return parse<T>(call, await collect(call, await this.open(call)));
+      const opened = parse<T>(call, await collect(call, await this.open(call)));
+      if (!opened) throw failure(call, 'BadAnswer', 'the answer is not JSON');
+      return opened;
     } finally {
       this.#inFlight -= 1;
     }
@@ -246,25 +257,31 @@ function describe(call: Call): { verb: Verb; path: string } {
   return { verb: call.verb, path: call.path };
 }
 
-async function collect(call: Call, exchange: Exchange): Promise<string> {
+async function collect(call: Call, exchange: Exchange): Promise<Buffer> {
   const tooLong = () => failure(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`);
   try {
-    return await exchange.text(MAX_ANSWER_BYTES, tooLong);
+    return await exchange.body(MAX_ANSWER_BYTES, tooLong);
   } catch (error) {
     throw bodyFailure(call, error);
   }
 }
 
-function parse<T>(call: Call, text: string): T {
-  const value = tryParse(text);
-  if (value === undefined) throw failure(call, 'BadAnswer', 'the answer is not JSON');
-  return value as T;
+/** Undefined for what is not JSON. The bytes are used up. */
+export function parse<T>({ secret }: Call, bytes: Buffer): Opened<T> | undefined {
+  const opened = secret ? parseSecrets(bytes) : plain(tryParse(bytes));
+  bytes.fill(0);
+  if (secret) wipeStackSoon();
+  return opened as Opened<T> | undefined;
 }
 
-/** Undefined for what is not JSON. The parser's own error quotes the text, and the text may be a Secret. */
-export function tryParse(text: string): unknown {
+const plain = (value: unknown): Opened<unknown> | undefined =>
+  value === undefined ? undefined : { value, erase: nothing };
+const nothing = (): void => {};
+
+/** The parser's own error quotes the text, and the text may be a Secret. */
+function tryParse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(bytes.toString());
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import type { KubeObject } from '../api/objects.ts';
 import { LineSplitter } from './json-lines.ts';
 import { refusal } from './kube-error.ts';
 import { isKubeObject } from './listing.ts';
-import { bodyFailure, type Call, failure, type Transport, tryParse } from './transport.ts';
+import { bodyFailure, type Call, failure, parse, type Transport } from './transport.ts';
 
 /** What a watch says. A BOOKMARK's object carries a resourceVersion and nothing else. */
 export interface RawEvent {
@@ -24,17 +24,30 @@ export async function* watchEvents(transport: Transport, call: Call): AsyncGener
     for await (const chunk of answer.pieces()) {
       const complete = lines.push(chunk);
       if (!complete) throw failure(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
-      for (const line of complete) yield readEvent(call, line);
+      for (const line of complete) {
+        const opened = parse<ParsedEvent | null>(call, line);
+        try {
+          yield asEvent(call, opened?.value);
+        } finally {
+          opened?.erase();
+        }
+      }
     }
   } catch (error) {
     throw bodyFailure(call, error);
+  } finally {
+    lines.clear();
   }
 }
 
 const CHANGES: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED']);
 
-function readEvent(call: Call, line: string): RawEvent {
-  const event = tryParse(line) as { readonly type?: unknown; readonly object?: unknown } | null | undefined;
+interface ParsedEvent {
+  readonly type?: unknown;
+  readonly object?: unknown;
+}
+
+function asEvent(call: Call, event: ParsedEvent | null | undefined): RawEvent {
   const object = event?.object as KubeObject | null | undefined;
   // A bookmark has a resourceVersion and no name.
   if (event?.type === 'BOOKMARK' && typeof object?.metadata?.resourceVersion === 'string') return event as RawEvent;

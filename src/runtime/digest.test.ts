@@ -41,6 +41,11 @@ test('exact tells nothing to whoever lacks the key, and the mark is the same for
   expect(other.text('x')).not.toBe(digest.text('x'));
 });
 
+test('bytes and the base64 of them are the same', () => {
+  const pin = (value: Piece['value']): readonly Piece[] => [{ part: 'secret', key: 'pin', value }];
+  expect(digest.fingerprint(pin(Buffer.from('1234')))).toEqual(digest.fingerprint(pin('MTIzNA==')));
+});
+
 test('any text in the place of base64 is taken', () => {
   fc.assert(
     fc.property(fc.constantFrom('secret' as const, 'binaryData' as const), fc.string(), (part, value) => {

@@ -34,15 +34,45 @@ export function createDigest(secret: Uint8Array): Digest {
   };
 }
 
+/** What was digested with one key, digested once more with another. */
+export interface Carry {
+  exact(value: string): string;
+  text(value: string): string;
+}
+
+/**
+ * Digests of what another key's digests are: what that one left behind is carried over without the data, and who knows
+ * that key alone can make none of them.
+ */
+export function createDigestOver(inner: Digest, secret: Uint8Array): Digest & { readonly carry: Carry } {
+  const key = createSecretKey(secret);
+  const again = (value: string): Buffer => createHmac('sha256', key).update(value).digest();
+  const carry: Carry = {
+    exact: (value) => again(value).toString('base64url', 0, EXACT_BYTES),
+    text: (value) => again(value).toString('hex').slice(0, TEXT_DIGITS),
+  };
+  return {
+    carry,
+    fingerprint(pieces) {
+      const { exact, mark } = inner.fingerprint(pieces);
+      return { exact: carry.exact(exact), mark };
+    },
+    text: (value) => carry.text(inner.text(value)),
+  };
+}
+
 /**
  * The lengths in the header make the encoding unambiguous: no two lists of pieces give the same bytes.
  * Base64 that is none decodes as far as it goes, as Buffer does; the API server lets none through.
  */
 function digestPiece({ part, key, value }: Piece, mark: Hash, exact: Hmac): void {
   const encoded = part === 'secret' || part === 'binaryData';
-  const bytes = Buffer.from(value, encoded ? 'base64' : 'utf8');
+  const bytes = typeof value === 'string' ? Buffer.from(value, encoded ? 'base64' : 'utf8') : viewOf(value);
   exact.update(`${part}:${Buffer.byteLength(key)}:${bytes.length}:${key}`);
   exact.update(bytes);
   if (part === 'binaryData') mark.update(bytes.toString('base64'), 'latin1');
   else mark.update(bytes);
 }
+
+/** The same bytes, not copies of them. */
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength);

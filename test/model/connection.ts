@@ -86,6 +86,12 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
     }
   }
 
+  const get = ({ plural }: Resource, { namespace = '', name }: ObjectRef) =>
+    read('get', plural, () => {
+      const found = cluster.find(plural, namespace, name);
+      if (!found) throw refused('get', plural, 404, 'NotFound');
+      return found;
+    });
   const client = {
     inFlight: 0,
     list,
@@ -93,12 +99,8 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
     discover: async () => [],
     serverNow: () => cluster.clock.wall(),
     onRecovery: () => {},
-    get: ({ plural }: Resource, { namespace = '', name }: ObjectRef) =>
-      read('get', plural, () => {
-        const found = cluster.find(plural, namespace, name);
-        if (!found) throw refused('get', plural, 404, 'NotFound');
-        return found;
-      }),
+    get,
+    read: async (resource: Resource, ref: ObjectRef, take: (object: Json) => void) => take(await get(resource, ref)),
     create: ({ plural }: Resource, namespace: string, body: Json) =>
       write(plural, () => cluster.create(plural, namespace, clean(body))),
     patch: ({ plural }: Resource, { namespace = '', name }: ObjectRef, body: Json) =>

@@ -23,6 +23,8 @@ export interface StartOptions {
   /** Its own namespace. */
   readonly home: string;
   readonly access: ApiAccess;
+  /** What is run, if not the sources. */
+  readonly program?: string;
   /** False: come back at once, for processes that will not become ready. */
   readonly untilReady?: boolean;
 }
@@ -62,7 +64,10 @@ export async function startController(options: StartOptions): Promise<Controller
     ATTUNE_LISTEN_ADDRESS: address,
     ...options.env,
   };
-  const child = spawn(execPath, [MAIN, ...(options.flags ?? [])], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(execPath, [options.program ?? MAIN, ...(options.flags ?? [])], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => lines.push(line));

@@ -92,6 +92,11 @@ somebody's home too. Creating cannot be limited to names.
   resources: [secrets]
   resourceNames: [attune-ledger-key, attune-replacing]
   verbs: [get]
+# A key that could be guessed is replaced.
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [attune-ledger-key]
+  verbs: [update]
 {{- if not (or .Values.reloader.ignoreJobs .Values.reloader.webhookUrl) }}
 - apiGroups: [""]
   resources: [secrets]
