@@ -1,69 +1,26 @@
 import { expect, test } from 'vitest';
-import { Audit } from '../../support/audit.ts';
-import { type Controller, startController } from '../../support/controller.ts';
+import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { api, controlPlane, namespace } from '../../support/sandbox.ts';
 import { pathOf, type SourceName } from '../../support/workloads.ts';
-import { type Moves, movesIn, podWith, untilMarked } from '../reloader/moves.ts';
+import { podWith, untilMarked } from '../reloader/moves.ts';
 import { revisionsOf, verdictOn } from './auditor.ts';
+import { webWorld } from './web-world.ts';
 
 const DEPLOYMENT = 'Deployment';
 const WEB: SourceName = { kind: 'ConfigMap', name: 'web' };
 
-interface World extends AsyncDisposable {
-  readonly shop: string;
-  readonly moves: Moves;
-  readonly audit: Audit;
-  start(flags?: readonly string[]): Promise<Controller>;
-  set(value: string): Promise<unknown>;
-  setImage(image: string): Promise<unknown>;
-  rolls(): number;
-  /** A later change of another workload has arrived: so would an earlier one of this have. */
-  fence(): Promise<void>;
-  /** Sources that changed after the last pods were made. */
-  missed(): number;
-}
+type World = Awaited<ReturnType<typeof world>>;
 
-async function world(strategy = 'env-vars'): Promise<World> {
-  const [home, shop] = await Promise.all([namespace('lost-home'), namespace('lost')]);
-  const moves = movesIn(shop);
-  for (const name of ['web', 'fence']) {
-    await moves.createSource('ConfigMap', name, { value: 'a' });
-    await moves.createUser(name, name);
-  }
-  const audit = await Audit.of(shop, [DEPLOYMENT, 'ConfigMap']);
-  const running: Controller[] = [];
-  let round = 0;
-  return {
-    shop,
-    moves,
-    audit,
-    async start(flags = []) {
-      const flagsOf = [`--namespaces=${shop}`, `--reload-strategy=${strategy}`, ...flags];
-      const controller = await startController({ home, access: controlPlane(), flags: flagsOf });
-      running.push(controller);
-      return controller;
-    },
-    set: (value) => moves.setData('ConfigMap', 'web', { value }),
-    setImage: (image) =>
-      api().patch(
-        pathOf(DEPLOYMENT, shop, 'web'),
-        { spec: { template: { spec: { containers: [{ name: 'app', image }] } } } },
-        'strategic',
-      ),
-    rolls: () => audit.templates(DEPLOYMENT, 'web').length - 1,
-    async fence() {
-      round += 1;
-      await moves.setData('ConfigMap', 'fence', { value: String(round) });
-      await untilMarked(audit, DEPLOYMENT, 'fence', { value: String(round) });
-    },
+async function world(strategy = 'env-vars') {
+  const here = await webWorld({ flags: [`--reload-strategy=${strategy}`], kinds: ['ConfigMap'] });
+  const { audit, moves } = here;
+  return Object.assign(here, {
+    set: (value: string) => moves.setData('ConfigMap', 'web', { value }),
+    /** Sources that changed after the last pods were made. */
     missed: () =>
       verdictOn({ kind: DEPLOYMENT, name: 'web', sources: [WEB] }, revisionsOf(audit, DEPLOYMENT, 'web'), audit).missed,
-    async [Symbol.asyncDispose]() {
-      for (const controller of running) await controller[Symbol.asyncDispose]();
-      await audit[Symbol.asyncDispose]();
-    },
-  };
+  });
 }
 
 const STRATEGIES = ['env-vars', 'annotations'] as const;

@@ -1,60 +1,18 @@
 import { expect, test } from 'vitest';
 import { Audit } from '../../support/audit.ts';
-import { type Controller, startController } from '../../support/controller.ts';
+import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { api, controlPlane, namespace } from '../../support/sandbox.ts';
 import { pathOf } from '../../support/workloads.ts';
-import { type Moves, movesIn, untilMarked } from '../reloader/moves.ts';
+import { movesIn, untilMarked } from '../reloader/moves.ts';
+import { webWorld } from './web-world.ts';
 
 const DEPLOYMENT = 'Deployment';
 
-interface World {
-  readonly shop: string;
-  readonly moves: Moves;
-  readonly audit: Audit;
-  readonly controller: Controller;
-  setImage(image: string): Promise<unknown>;
-  rolls(): number;
-  /** A later change of another workload has arrived: so would an earlier one of this have. */
-  fence(): Promise<void>;
-}
-
-async function world(flags: readonly string[] = []): Promise<World & AsyncDisposable> {
-  const shop = await namespace('others');
-  const moves = movesIn(shop);
-  for (const name of ['web', 'fence']) {
-    await moves.createSource('ConfigMap', name, { value: '1' });
-    await moves.createUser(name, name);
-  }
-  const audit = await Audit.of(shop, [DEPLOYMENT, 'Event']);
-  const controller = await startController({
-    home: await namespace('others-home'),
-    access: controlPlane(),
-    flags: [`--namespaces=${shop}`, ...flags],
-  });
-  let round = 1;
-  return {
-    shop,
-    moves,
-    audit,
-    controller,
-    setImage: (image) =>
-      api().patch(
-        pathOf(DEPLOYMENT, shop, 'web'),
-        { spec: { template: { spec: { containers: [{ name: 'app', image }] } } } },
-        'strategic',
-      ),
-    rolls: () => audit.templates(DEPLOYMENT, 'web').length - 1,
-    async fence() {
-      round += 1;
-      await moves.setData('ConfigMap', 'fence', { value: String(round) });
-      await untilMarked(audit, DEPLOYMENT, 'fence', { value: String(round) });
-    },
-    async [Symbol.asyncDispose]() {
-      await controller[Symbol.asyncDispose]();
-      await audit[Symbol.asyncDispose]();
-    },
-  };
+/** The world with a controller in it. */
+async function world(flags: readonly string[] = []) {
+  const here = await webWorld({ flags, kinds: ['Event'] });
+  return Object.assign(here, { controller: await here.start() });
 }
 
 test('source, then template, as helm upgrade does it: one rollout, not two', async () => {
