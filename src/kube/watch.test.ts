@@ -68,7 +68,7 @@ describe('watch', () => {
   });
 
   test('a half-open connection is found by its silence', async () => {
-    const { client } = await start({ watch: [(e) => e.event('ADDED', configMap('a', '6'))] }, { watchIdleMs: 100 });
+    const { client } = await start({ watch: [(e) => e.event('ADDED', configMap('a', '6'))] }, { watchIdleMs: 1000 });
     const seen: string[] = [];
     const watching = (async () => {
       for await (const event of watch(client)) seen.push(event.object.metadata.name);
