@@ -125,10 +125,11 @@ export class OtherWriters {
    * Whether pods may have begun with what a source held before, with what it holds now, or with anything in between: it
    * moved about when the template did, or while pods were being started. A way back to what it held changes nothing then.
    */
-  isOpen({ applied, renewal, coming }: WorkloadState, ref: SourceRef, current: Applied): boolean {
+  isOpen({ applied, renewal, coming, workload }: WorkloadState, ref: SourceRef, current: Applied): boolean {
     const { policy, sources } = this.#deps;
     const before = applied.get(sourceId(ref));
     if (policy.compat || before === ABSENT || current === ABSENT || current === UNKNOWN) return false;
+    if (!this.#ordersMoments()) return before !== current && !workload.isRolledOut;
     const since = sources.since(ref);
     const movedAt = sources.movedAt(ref);
     const isBeside = since > renewal.after && since <= renewal.upTo && before !== current;
@@ -169,7 +170,7 @@ export class OtherWriters {
     for (const [id, applied] of policy.compat ? [] : state.applied) {
       if (applied === ABSENT) continue;
       const ref = refOf(id, state.workload.ref.namespace);
-      const begun = sources.during(ref, after, upTo);
+      const begun = this.#ordersMoments() ? sources.during(ref, after, upTo) : this.#unmoved(ref);
       const isOther = state.trusted.has(id) || looks.some((look) => this.#hadBy(look, ref) !== begun);
       if (looks.length > 0 || isOther) state.applied.set(id, isOther ? UNKNOWN : begun);
     }
@@ -179,12 +180,18 @@ export class OtherWriters {
     this.#touch(state);
   }
 
+  /** Without an order, only what never moved is known to have been the same. */
+  #unmoved(ref: SourceRef): Applied {
+    const { sources } = this.#deps;
+    return sources.movedAt(ref) === 0 ? sources.current(ref) : UNKNOWN;
+  }
+
   /** What pods of a template run with that was left. News may have come late, and then what we thought was wrong. */
   #hadBy({ had, since, leftAt = since }: Look, ref: SourceRef): Applied {
     const { sources } = this.#deps;
     const before = had?.get(sourceId(ref)) ?? UNKNOWN;
     const movedAt = sources.movedAt(ref);
-    if (movedAt === 0) return before;
+    if (movedAt === 0 || !this.#ordersMoments()) return before;
     if (since > 0) return sources.during(ref, since, leftAt);
     return sources.isMovedBy(ref, leftAt) ? UNKNOWN : before;
   }
