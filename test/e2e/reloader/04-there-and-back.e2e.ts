@@ -25,8 +25,8 @@ test('4. A→B→A within the quiet period is no rollout', async () => {
   await here.createSource('ConfigMap', 'app', A);
   await here.createUser('web', 'app');
   await here.audit.until('it is rolled out', () => {
-    const { metadata, status } = here.audit.latest('Deployment', 'web') ?? {};
-    return metadata !== undefined && status?.observedGeneration === metadata.generation;
+    const web = here.audit.latest('Deployment', 'web');
+    return web && web['status']?.observedGeneration === web.metadata.generation;
   });
   await here.start(['--quiet-period=2s']);
   await here.setData('ConfigMap', 'app', B);
