@@ -79,7 +79,8 @@ function storyOf(use: Use, revisions: readonly number[], changes: readonly (read
 
 /** What a source held at a moment of the server's time. */
 function dataAt(audit: Audit, { kind, name }: SourceName, version: number): string {
-  const then = audit.sightings(kind, name).findLast(({ object }) => versionOf(object) <= version);
+  const sightings = audit.sightings(kind, name);
+  const then = sightings.findLast(({ object }) => versionOf(object) <= version) ?? sightings[0];
   return JSON.stringify(then?.object['data']);
 }
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { env, stdout } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { KindName } from '../../../src/api/kinds.ts';
 import { type Action, ALL, historyFrom, randomFrom } from '../../model/history.ts';
 import { Audit } from '../../support/audit.ts';
@@ -59,6 +59,9 @@ test.each([
       return await startController(options);
     };
     const replicas = await Promise.all(pods.map(start));
+    onTestFinished(async () => {
+      for (const replica of replicas) await replica.stop();
+    });
     for (const replica of replicas) await replica.untilLine(/Attune is ready/);
     proxy.setRules(WEATHER);
 
@@ -105,6 +108,5 @@ test.each([
     stdout.write(
       `chaos ${strategy} ${company}, seed ${seed}: ${STEPS} steps, ${rolled} templates, ${needless} needless\n`,
     );
-    await Promise.all(replicas.map((replica) => replica.stop()));
   },
 );
