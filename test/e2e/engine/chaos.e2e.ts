@@ -60,7 +60,7 @@ test.each([
     };
     const replicas = await Promise.all(pods.map(start));
     onTestFinished(async () => {
-      for (const replica of replicas) await replica.stop();
+      for (const replica of replicas) await replica[Symbol.asyncDispose]();
     });
     for (const replica of replicas) await replica.untilLine(/Attune is ready/);
     proxy.setRules(WEATHER);
