@@ -16,7 +16,7 @@ import { ChaosStage } from './chaos-stage.ts';
 const { ATTUNE_CHAOS_SEED } = env;
 const KINDS: readonly KindName[] = ['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob', 'Rollout', 'DeploymentConfig'];
 const WORKLOADS = rounds(12, 30);
-const STEPS = rounds(70, 1600);
+const STEPS = rounds(70, 1700);
 // Long enough for a rollout, too short for everything to come to rest.
 const LONGEST_WAIT_MS = 1500;
 /** Bad weather: what goes wrong all the time. */
