@@ -71,6 +71,66 @@ test.each([
   expect(await judge({ flags, spoiled }, {}, ({ lost }) => lost.length > 0)).toBe('');
 });
 
+const [APP_DOT, APP_DASH, OTHER] = [0, 1, 2];
+const [PATTERN, NAMED] = [1, 2];
+const REST: Action = { do: 'wait', ms: 30_000 };
+
+/** As it was found first. */
+const FOUND: readonly (readonly [string, readonly Action[]])[] = [
+  [
+    '1. data that another hand brought, and back to what our mark says',
+    [
+      { do: 'data', source: OTHER, value: 'b' },
+      REST,
+      { do: 'data', source: OTHER, value: 'c' },
+      { do: 'image', workload: NAMED, value: 'v2' },
+      REST,
+      { do: 'data', source: OTHER, value: 'b' },
+    ],
+  ],
+  [
+    '2. two sources, one variable, by a pattern',
+    [{ do: 'data', source: APP_DOT, value: 'b' }, REST, { do: 'data', source: APP_DASH, value: 'b' }],
+  ],
+  [
+    '3. other data, a template, and the data back, while we were away',
+    [
+      { do: 'down' },
+      { do: 'data', source: OTHER, value: 'b' },
+      { do: 'image', workload: NAMED, value: 'v2' },
+      REST,
+      { do: 'data', source: OTHER, value: 'a' },
+      { do: 'up' },
+    ],
+  ],
+  [
+    '6. both edited while we were away',
+    [
+      { do: 'down' },
+      { do: 'data', source: APP_DASH, value: 'b' },
+      { do: 'image', workload: PATTERN, value: 'v2' },
+      { do: 'up' },
+    ],
+  ],
+  [
+    '6. both edited while our watches were lost',
+    [
+      { do: 'blind' },
+      { do: 'data', source: APP_DASH, value: 'b' },
+      { do: 'image', workload: PATTERN, value: 'v2' },
+      REST,
+      { do: 'sight' },
+    ],
+  ],
+];
+
+test.each(FOUND)('%s', async (_what, history) => {
+  for (const strategy of ['env-vars', 'annotations']) {
+    const outcome = await play({ seed: FIRST, flags: [`--reload-strategy=${strategy}`], spoiled: 0 }, history);
+    expect({ lost: outcome.lost, surplus: outcome.surplus }).toEqual({ lost: [], surplus: 0 });
+  }
+});
+
 // What goes one way only. Where things go back and forth one rollout too many is the price of none too few.
 const ONE_WAY: Weights = { data: 10, image: 3, recreate: 1, down: 2, blind: 2, wait: 10 };
 
