@@ -17,7 +17,7 @@ import type { Strategy } from './engine-deps.ts';
 import type { Jobs } from './jobs.ts';
 import { recordOf } from './record.ts';
 import type { Replacements } from './replacements.ts';
-import { refOf, shortLook, sourceId, type WorkloadState } from './workload-state.ts';
+import { refOf, shortLook, type WorkloadState } from './workload-state.ts';
 
 /** One source whose change is to reach one workload. */
 export interface Change {
@@ -231,17 +231,15 @@ function noteMarks(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, '
   state.wroteAt = Math.floor(now / 1000);
   if (deps.strategy === 'annotations') state.wrote.clear();
   const noted = deps.strategy === 'annotations' ? changes.slice(-1) : changes;
+  // Of two sources that share a variable the last one has it.
+  const marks = new Map(noted.map((change) => [variableName(change.ref.kind, change.ref.name), change]));
   // What we took away or wrote over ourselves, nobody else did.
-  const ours = new Set(edit.env.map(({ variable }) => variable));
-  for (const { ref } of noted) ours.add(variableName(ref.kind, ref.name));
+  const ours = new Set([...edit.env.map(({ variable }) => variable), ...marks.keys()]);
   for (const id of [...state.wrote.keys()]) {
     const { kind, name } = refOf(id, state.workload.ref.namespace);
     if (ours.has(variableName(kind, name))) state.wrote.delete(id);
   }
-  for (const { ref, mark } of noted) {
-    if (mark === undefined) state.wrote.delete(sourceId(ref));
-    else state.wrote.set(sourceId(ref), mark);
-  }
+  for (const { id, mark } of marks.values()) if (mark !== undefined) state.wrote.set(id, mark);
   state.trusted.clear();
   state.hasUnseenLooks = false;
 }

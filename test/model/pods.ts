@@ -114,5 +114,7 @@ export class Pods {
   }
 }
 
-const sourcesOf = (template: Json): string[] =>
-  template.spec.containers[0].envFrom.map((from: Json) => from.configMapRef.name);
+const sourcesOf = (template: Json): string[] => [
+  ...template.spec.containers[0].envFrom.map((from: Json) => from.configMapRef.name),
+  ...(template.metadata.labels?.reads?.split(' ') ?? []),
+];

@@ -163,7 +163,7 @@ export class World {
       }
       case 'strip':
         edit(({ spec }) => {
-          spec.template.metadata = {};
+          delete spec.template.metadata.annotations;
           spec.template.spec.containers[0].env = [];
         });
         break;
@@ -206,8 +206,13 @@ export class World {
 
   #createWorkload(at: number): void {
     const { name, annotations, uses } = WORKLOADS[at] ?? WORKLOADS[0];
-    const envFrom = uses.map((use) => ({ configMapRef: { name: use } }));
-    const template = { metadata: {}, spec: { containers: [{ name: 'app', image: 'v1', env: [], envFrom }] } };
+    // What is named by a pattern is read in a way that nobody sees.
+    const isSeen = name !== 'pattern';
+    const envFrom = isSeen ? uses.map((use) => ({ configMapRef: { name: use } })) : [];
+    const template = {
+      metadata: isSeen ? {} : { labels: { reads: uses.join(' ') } },
+      spec: { containers: [{ name: 'app', image: 'v1', env: [], envFrom }] },
+    };
     this.cluster.create('deployments', SHOP, {
       metadata: { name, annotations },
       spec: { replicas: 1, template },
