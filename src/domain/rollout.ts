@@ -7,8 +7,8 @@ import type { KubeObject } from '../api/objects.ts';
  * moves with a scale as well.
  */
 export function revisionOf(kind: WorkloadKind, { metadata }: KubeObject): string {
-  if (kind.revision === undefined) return `g${metadata?.generation ?? 0}`;
-  return `r${metadata?.annotations?.[kind.revision] ?? 0}`;
+  const counted = kind.revision === undefined ? undefined : metadata?.annotations?.[kind.revision];
+  return counted === undefined ? `g${metadata?.generation ?? 0}` : `r${counted}`;
 }
 
 /** What it will be after one more change of the template, or of nothing but the spec beside it. */
