@@ -58,7 +58,8 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   }
   engine.begin();
   core.begin();
-  deps.onReady();
+  // A standby is ready to take over. Who works alone is ready when a downtime from here on would lose nothing.
+  if (options.enableHa || deps.notify) deps.onReady();
   await deps.leadership.run(signal, async (term) => {
     const isReady = deps.notify !== undefined || (await begins(deps, hands, term));
     if (isReady) await work(deps, hands, term);
@@ -92,13 +93,16 @@ async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Ha
   for (const { workload } of engine.states.values()) pauses.seen(workload);
 }
 
-/** Beside the work: nobody has to wait for it. */
-async function establishLedger({ clock, log }: ControllerDeps, ledger: Checkpoint, term: AbortSignal): Promise<void> {
+/** Beside the work: no change has to wait for it. */
+async function establishLedger(deps: ControllerDeps, ledger: Checkpoint, term: AbortSignal): Promise<void> {
+  const { clock, log, options } = deps;
   try {
     await patiently(() => ledger.establish(), { clock, signal: term });
   } catch (error) {
-    if (!term.aborted) log.error('the ledger cannot be written', { error: String(error) });
+    if (term.aborted) return;
+    log.error('the ledger cannot be written', { error: String(error) });
   }
+  if (!options.enableHa && deps.notify === undefined) deps.onReady();
 }
 
 async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Promise<void> {

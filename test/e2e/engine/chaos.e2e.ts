@@ -8,8 +8,9 @@ import { Audit } from '../../support/audit.ts';
 import { type Controller, startController } from '../../support/controller.ts';
 import { installKinds } from '../../support/crds.ts';
 import { type FaultRule, faultProxy } from '../../support/proxy.ts';
-import { namespace } from '../../support/sandbox.ts';
+import { api, namespace } from '../../support/sandbox.ts';
 import { rounds } from '../../support/soak.ts';
+import { until } from '../../support/wait.ts';
 import { needlessIn, outdatedIn } from './auditor.ts';
 import { ChaosStage } from './chaos-stage.ts';
 
@@ -63,6 +64,8 @@ test.each([
       for (const replica of replicas) await replica[Symbol.asyncDispose]();
     });
     for (const replica of replicas) await replica.untilLine(/Attune is ready/);
+    // Of several, one that is ready may not lead yet: nothing was kept before somebody does.
+    await until(() => api().find(`/api/v1/namespaces/${home}/configmaps/attune-ledger-0`), { what: 'the ledger' });
     proxy.setRules(WEATHER);
 
     let down = 0;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Audit } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';
+import { faultProxy } from '../../support/proxy.ts';
 import { type AnyObject, api, controlPlane, namespace } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
 import { pathOf, sha1 } from '../../support/workloads.ts';
@@ -161,4 +162,31 @@ test('nothing that is stored helps to guess a Secret', async () => {
       expect(controller.lines.join('\n')).not.toContain(trace);
     }
   }
+});
+
+test('a first start works before it can keep its ledger, and is ready when dying would lose nothing', async () => {
+  const [shop, home] = await Promise.all([namespace('not-kept'), namespace('not-kept-home')]);
+  const moves = movesIn(shop);
+  for (const name of ['rolled', 'later']) {
+    await moves.createSource('ConfigMap', name, { value: '1' });
+    await moves.createUser(name, name);
+  }
+  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  const proxy = await faultProxy();
+  proxy.setRules([{ fault: { type: 'status', code: 503 }, verbs: ['create'], path: new RegExp(`${home}/configmaps`) }]);
+  const options = { home, access: proxy.access, flags: [`--namespaces=${shop}`] };
+  await using first = await startController({ ...options, untilReady: false });
+  const isRolled = async () => {
+    await moves.setData('ConfigMap', 'rolled', { value: String(Math.random()) });
+    return rollsOf(audit, 'rolled') > 0;
+  };
+  await until(isRolled, { what: 'a rollout' });
+  expect((await first.ask('/readyz')).status).toBe(503);
+  proxy.setRules([]);
+  await first.untilLine(/Attune is ready/);
+  expect((await first.ask('/readyz')).status).toBe(200);
+  await first.kill9();
+  await moves.setData('ConfigMap', 'later', { value: '2' });
+  await using _second = await startController(options);
+  await untilMarked(audit, DEPLOYMENT, 'later', { value: '2' });
 });
