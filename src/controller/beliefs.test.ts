@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { APP, running, setUp, source, web } from '../../test/support/engine-world.ts';
+import { APP, type Look, running, setUp, source, web } from '../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, RECORD } from '../api/annotations.ts';
 import { encodeRecord } from '../domain/ledger.ts';
 import type { CheckpointEntry } from './engine-deps.ts';
+import { shortLook } from './workload-state.ts';
 
 test('what changed while nobody was there is caught up from the checkpoint', () => {
   const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
@@ -51,7 +52,7 @@ test.each([
 const left = {
   seq: 0,
   applied: { 'ConfigMap/app': 'A' },
-  looks: [['left', 0]],
+  looks: [[shortLook(web(3).fullTemplateDigest), 0]],
   revision: 'r1',
   seen: { ConfigMap: 7 },
 };
@@ -59,8 +60,9 @@ const left = {
 test.each([
   ['neither was written', {}, 5, []],
   ['only the source was written', {}, 9, []],
-  ['only the template was written', { revision: 2 }, 5, []],
-  ['both were written', { revision: 2 }, 9, ['ConfigMap/app']],
+  ['only the template was written', { look: { revision: 2, image: 'v2' } }, 5, []],
+  ['both were written', { look: { revision: 2, image: 'v2' } }, 9, ['ConfigMap/app']],
+  ['both were written, and nobody has counted the template yet', { look: { image: 'v2' } }, 9, ['ConfigMap/app']],
   ['the source was written while pods were being replaced', { entry: { coming: true } }, 9, ['ConfigMap/app']],
   [
     'more sources than the ledger could hold, and this one was written',
@@ -69,10 +71,10 @@ test.each([
     ['ConfigMap/app'],
   ],
 ] as const)('data as it was at the end, and since then %s', (_what, given, version, waits) => {
-  const { revision = 1, entry = {} } = given as { revision?: number; entry?: Partial<CheckpointEntry> };
+  const { look = {}, entry = {} } = given as { look?: Look; entry?: Partial<CheckpointEntry> };
   const world = setUp({ entry: { ...(left as unknown as CheckpointEntry), ...entry } });
   world.sources.put(source('A', version), false);
-  world.engine.workloadSeen(web(30, { revision }), 'list');
+  world.engine.workloadSeen(web(30, look), 'list');
   world.engine.begin();
   expect(world.waits()).toEqual(waits);
 });

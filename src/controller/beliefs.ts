@@ -126,7 +126,9 @@ export class Beliefs {
     if (kept.revision === undefined) {
       return kept.template === undefined || kept.template === workload.templateDigest ? 'same' : 'new';
     }
-    if (kept.revision === workload.revision) return 'same';
+    // The revision is counted a moment later than the template moves.
+    const isLast = kept.looks === undefined || lookIn(kept, workload) === kept.looks.at(-1);
+    if (kept.revision === workload.revision && isLast) return 'same';
     return lookIn(kept, workload) ? 'back' : 'new';
   }
 

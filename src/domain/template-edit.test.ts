@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { applyPatch } from '../../test/conformance/apply-patch.ts';
-import { HASH_A, HASH_B, objectOf, parse, rowOf } from '../../test/conformance/given.ts';
+import { digest, HASH_A, HASH_B, objectOf, parse, rowOf } from '../../test/conformance/given.ts';
 import { DEFAULT_KEYS } from '../api/annotations.ts';
 import { canonicalText, objectAt } from '../api/json.ts';
 import type { KindName } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { applyEdit } from './job.ts';
 import { patchOf } from './patch.ts';
+import { digestAfter } from './template-digest.ts';
 import { editTemplate } from './template-edit.ts';
 
 const mark = fc.constantFrom(HASH_A, HASH_B);
@@ -87,6 +88,7 @@ test('an edit changes the template and nothing beside marks; carried out, it is 
       expect(result.fullTemplateDigest).not.toBe(workload.fullTemplateDigest);
       if (!edit.env.some(({ variable: name }) => isForeign(given, name))) {
         expect(result.templateDigest).toBe(workload.templateDigest);
+        expect(result.fullTemplateDigest).toBe(digestAfter(workload, edit, digest.text));
       }
       const again = after(patched);
       // By default a change that cannot be seen is nudged, and then it can be.

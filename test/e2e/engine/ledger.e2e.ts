@@ -1,4 +1,11 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_KEYS, RECORD } from '../../../src/api/annotations.ts';
+import { kindNamed, type WorkloadKind } from '../../../src/api/kinds.ts';
+import type { DataObject, KubeObject } from '../../../src/api/objects.ts';
+import { KEY_SECRET, keysIn, withKey } from '../../../src/controller/installation-key.ts';
+import { shortLook } from '../../../src/controller/workload-state.ts';
+import { parseRecord } from '../../../src/domain/ledger.ts';
+import { parseWorkload } from '../../../src/domain/parse-workload.ts';
 import { Audit } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
@@ -189,4 +196,30 @@ test('a first start works before it can keep its ledger, and is ready when dying
   await moves.setData('ConfigMap', 'later', { value: '2' });
   await using _second = await startController(options);
   await untilMarked(audit, DEPLOYMENT, 'later', { value: '2' });
+});
+
+test.each(['env-vars', 'annotations'])('a record names the template that the server stores: %s', async (strategy) => {
+  const [shop, home] = await Promise.all([namespace('foretold'), namespace('foretold-home')]);
+  const moves = movesIn(shop);
+  const kinds = [DEPLOYMENT, 'StatefulSet', 'DaemonSet'] as const;
+  await moves.createSource('ConfigMap', 'app', { value: '1' });
+  const envFrom = [{ configMapRef: { name: 'app' } }];
+  const pod = { containers: [{ name: 'app', image: 'app', env: [{ name: 'OWN', value: 'x' }], envFrom }] };
+  for (const kind of kinds) await moves.create(kind, 'web', { annotations: AUTO, pod });
+  await using audit = await Audit.of(shop, [...kinds]);
+  await using _controller = await start(shop, home, [`--reload-strategy=${strategy}`]);
+  const secret = await api().get(`/api/v1/namespaces/${home}/secrets/${KEY_SECRET}`);
+  const { digest, keyId } = withKey(keysIn(secret as DataObject).key, false);
+  for (const value of ['2', '3']) {
+    await moves.setData('ConfigMap', 'app', { value });
+    for (const kind of kinds) {
+      const templates = () => audit.templates(kind, 'web').length;
+      await audit.until(`${kind} has its template ${value}`, () => templates() === Number(value));
+      const object = audit.latest(kind, 'web') as unknown as KubeObject;
+      const row = kindNamed(kind) as WorkloadKind;
+      const found = parseWorkload(row, object, { keys: DEFAULT_KEYS, compat: false, digest: digest.text });
+      const record = parseRecord(found.annotations[RECORD], found.uid, keyId);
+      expect(record?.looks?.at(-1)?.[0]).toBe(shortLook(found.fullTemplateDigest));
+    }
+  }
 });
