@@ -223,6 +223,21 @@ test('both found by listings, the source first: what is read afterwards was writ
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });
 
+test.each([
+  ['in our time, may have been other data when the workload began', '2026-01-01T10:00:00Z', ['ConfigMap/app']],
+  ['long before us, is no reason to roll', '2026-01-02T00:00:00Z', []],
+] as const)('a source first listed after a workload was found, edited %s', (_what, now, waits) => {
+  for (const isReadLater of [false, true]) {
+    const world = setUp({ serverNow: () => Date.parse(now) });
+    const edited = { ...source('B', 20), editedAt: '2026-01-01T10:00:30Z' };
+    world.sources.put(isReadLater ? { ...edited, fingerprint: undefined } : edited, false);
+    world.engine.begin();
+    world.engine.workloadSeen(web(18), 'list', 10);
+    if (isReadLater) world.engine.sourceTurned(APP, world.sources.fill(edited), 20);
+    expect(world.waits()).toEqual(waits);
+  }
+});
+
 test('what was there before a listing that did not show the workload is older than the workload', () => {
   const world = setUp();
   world.sources.put(source('A', 5), false);

@@ -140,12 +140,14 @@ export class Beliefs {
   whenFound({ workload: { createdAt }, foundAfter }: WorkloadState, ref: SourceRef, then: Applied): Applied {
     const { sources } = this.#deps;
     const { editedAt, bornAt = '' } = sources.get(ref) ?? {};
-    const formerly = sources.since(ref) > foundAfter ? sources.formerly(ref) : undefined;
     // Within one second a source is created before who uses it, and edited afterwards.
     const isLater = editedAt === undefined ? bornAt > createdAt : editedAt >= createdAt;
     const isOfOurTime = (parseTime(editedAt ?? bornAt) ?? 0) >= this.#beganAt;
-    if (formerly !== undefined && isLater && isOfOurTime) return formerly;
-    return then === UNKNOWN ? sources.current(ref) : then;
+    const isMoved = sources.since(ref) > foundAfter && isLater && isOfOurTime;
+    const before = isMoved ? sources.formerly(ref) : undefined;
+    if (before !== undefined || then !== UNKNOWN) return before ?? then;
+    // Edited, and nobody has seen what there was before.
+    return isMoved && editedAt !== undefined ? UNKNOWN : sources.current(ref);
   }
 
   /** What a source held at a moment of the server's time; without one space of versions, what it holds now. */
@@ -162,7 +164,7 @@ export class Beliefs {
     if (turn.before === turn.after) return sources.at(ref, version);
     if (!turn.isRead) return sources.at(ref, Math.max(state.since, version - 1));
     // Listed with the workload, or before it, and read only now.
-    return state.since > 0 ? sources.at(ref, state.since) : this.whenFound(state, ref, sources.current(ref));
+    return state.since > 0 ? sources.at(ref, state.since) : this.whenFound(state, ref, UNKNOWN);
   }
 
   /** Whether the past has anything to say about a workload. */
