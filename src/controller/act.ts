@@ -7,6 +7,7 @@ import { variableName } from '../domain/marks.ts';
 import { type Patch, patchOf } from '../domain/patch.ts';
 import { pauseStep } from '../domain/pause.ts';
 import { formatTime } from '../domain/rfc3339.ts';
+import { tellsRollout } from '../domain/rollout.ts';
 import { digestAfter } from '../domain/template-digest.ts';
 import { editTemplate, type TemplateEdit } from '../domain/template-edit.ts';
 import type { Policy, Verdict } from '../domain/verdict.ts';
@@ -201,7 +202,7 @@ function edited(
       // Pods of a template that was there before may still be running, with the data of that time.
       isKnown: (edit) => {
         const full = shortLook(digestAfter(workload, edit, deps.shorten));
-        return state.hasUnseenLooks || state.looks.some((look) => look.full === full);
+        return state.unseenAfter !== undefined || state.looks.some((look) => look.full === full);
       },
     },
   );
@@ -241,5 +242,5 @@ function noteMarks(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, '
   }
   for (const { id, mark } of marks.values()) if (mark !== undefined) state.wrote.set(id, mark);
   state.trusted.clear();
-  state.hasUnseenLooks = false;
+  if (!tellsRollout(state.workload.ref.kind)) state.unseenAfter = undefined;
 }

@@ -18,7 +18,7 @@ import type { CheckpointEntry, EngineDeps } from './engine-deps.ts';
 import type { OtherWriters } from './other-writers.ts';
 import type { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
-import { type Renewal, shortLook, sourceId, type WorkloadState } from './workload-state.ts';
+import { missedLooks, type Renewal, shortLook, sourceId, type WorkloadState } from './workload-state.ts';
 
 type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy' | 'serverNow' | 'listed'>;
 
@@ -52,21 +52,25 @@ export class Beliefs {
     const { workload } = state;
     const { entry, record } = this.#past(workload);
     state.seq = Math.max(state.seq, record?.seq ?? 0, entry?.seq ?? 0);
-    const isOurs = record !== undefined && record.seq === state.seq;
-    const upTo = Number(workload.resourceVersion);
     const kept = newestOf(entry, record);
     const way = this.#wayOf(workload, kept);
     if (kept) recallLooks(state, kept, kept === entry ? entry.applied : record?.sources);
-    state.hasUnseenLooks = way !== 'same';
-    if (way === 'back') state.renewal = { after: -1, upTo, isReturn: true };
+    if (way !== 'same') missedLooks(state, (kept === entry ? horizonOf(entry) : record?.seen) ?? -1);
     // Somebody took a mark away, or went back: what the checkpoint does not know is not known from elsewhere either.
     const isOpen = Object.values(entry?.applied ?? {}).includes(UNKNOWN);
-    if (way === 'back' || isOpen || this.#deps.policy.compat || !this.#deps.sharedVersions()) return;
-    if (isOurs)
-      state.renewal = { ...this.renewalBy(workload, record), base: record.revision && revisionBefore(record.revision) };
-    else if (way === 'new') state.renewal = { after: -1, upTo, base: kept?.revision };
-    else if (!kept && this.#deps.checkpoint.believable && replacesPods(workload))
-      state.renewal = { after: -1, upTo, base: firstRevision(workload.revision) };
+    if (way === 'back') state.renewal = { after: -1, upTo: Number(workload.resourceVersion), isReturn: true };
+    else if (!isOpen && !this.#deps.policy.compat && this.#deps.sharedVersions())
+      state.renewal = this.#renewalOf(state, kept, way) ?? state.renewal;
+  }
+
+  /** When its pods were made at the earliest, where that is known. */
+  #renewalOf({ workload, seq }: WorkloadState, kept: Kept | undefined, way: Way): Renewal | undefined {
+    const { record } = this.#past(workload);
+    if (record !== undefined && record.seq === seq)
+      return { ...this.renewalBy(workload, record), base: record.revision && revisionBefore(record.revision) };
+    if (way === 'same') return undefined;
+    const base = kept ? kept.revision : firstRevision(workload.revision);
+    return { after: -1, upTo: Number(workload.resourceVersion), base };
   }
 
   /** What a workload that was there before us runs with. */
@@ -121,8 +125,10 @@ export class Beliefs {
    * What became of the template since something was written down about it: the same, a new one, or back to one that had
    * been there before, also if only by way of another.
    */
-  #wayOf(workload: Workload, kept: Kept | undefined): 'same' | 'new' | 'back' {
-    if (!kept || !replacesPods(workload)) return 'same';
+  #wayOf(workload: Workload, kept: Kept | undefined): Way {
+    if (!replacesPods(workload)) return 'same';
+    // Nothing was written down, though somebody was there to do so: it came later.
+    if (!kept) return this.#deps.checkpoint.believable ? 'new' : 'same';
     if (kept.revision === undefined) {
       return kept.template === undefined || kept.template === workload.templateDigest ? 'same' : 'new';
     }
@@ -144,10 +150,10 @@ export class Beliefs {
     const isLater = editedAt === undefined ? bornAt > createdAt : editedAt >= createdAt;
     const isOfOurTime = (parseTime(editedAt ?? bornAt) ?? 0) >= this.#beganAt;
     const isMoved = sources.since(ref) > foundAfter && isLater && isOfOurTime;
+    // Edited, and perhaps nobody has seen what there was before.
+    if (isMoved && editedAt !== undefined) return sources.formerly(ref) ?? UNKNOWN;
     const before = isMoved ? sources.formerly(ref) : undefined;
-    if (before !== undefined || then !== UNKNOWN) return before ?? then;
-    // Edited, and nobody has seen what there was before.
-    return isMoved && editedAt !== undefined ? UNKNOWN : sources.current(ref);
+    return before ?? (then === UNKNOWN ? sources.current(ref) : then);
   }
 
   /** What a source held at a moment of the server's time; without one space of versions, what it holds now. */
@@ -223,11 +229,19 @@ export class Beliefs {
 /** Whether an edit of its template replaces pods. */
 const replacesPods = ({ ref }: Workload): boolean => kindNamed(ref.kind)?.effect === 'patch';
 
+type Way = 'same' | 'new' | 'back';
+
 /** What a record and an entry of the checkpoint have in common. */
 interface Kept extends Pick<CheckpointEntry, 'seq' | 'looks' | 'revision' | 'partial' | 'coming'> {
   readonly template?: string;
   /** Second at which a rollout began. */
   readonly at?: number;
+}
+
+/** How far all kinds of sources had been heard of. */
+function horizonOf(entry: CheckpointEntry | undefined): number | undefined {
+  const seen = Object.values(entry?.seen ?? {});
+  return seen.length > 0 ? Math.min(...seen) : undefined;
 }
 
 /** The checkpoint was written knowing the record whose number it carries. */

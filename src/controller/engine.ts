@@ -14,9 +14,11 @@ import { Verdicts } from './verdicts.ts';
 import {
   lookOf,
   looksAlike,
+  missedLooks,
   newState,
   type Renewal,
   remember,
+  rolledOut,
   sourceId,
   type WorkloadState,
 } from './workload-state.ts';
@@ -195,7 +197,7 @@ export class Engine {
     state.workload = workload;
     if (before.isRolledOut && !workload.isRolledOut) state.coming = { from: moment - 1, to: Number.POSITIVE_INFINITY };
     if (!before.isRolledOut && workload.isRolledOut) {
-      state.coming = { ...state.coming, to: version };
+      rolledOut(state, version);
       this.#deps.checkpoint.completed(workloadKey(workload.ref));
     }
     for (const waiter of state.waiters.splice(0)) waiter();
@@ -221,6 +223,7 @@ export class Engine {
     const after = origin === 'list' ? Math.max(moment - 1, news?.seen ?? -1) : version;
     const when: Renewal = { after, upTo: version, base: origin === 'list' ? before.revision : undefined };
     this.#others.templateMoved(state, { before, when, isOurs: origin === 'write' || news !== undefined });
+    if (origin === 'list') missedLooks(state, moment - 1);
     const { revision } = state.workload;
     state.revisionDue = revision === before.revision ? nextRevision(revision, true) : undefined;
   }

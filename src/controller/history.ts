@@ -1,7 +1,7 @@
 import { kindNamed, type WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { SourceRef } from '../api/sources.ts';
-import { isNext } from '../domain/rollout.ts';
+import { isNext, revisionAhead } from '../domain/rollout.ts';
 import type { Workload } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -43,7 +43,7 @@ export class History {
     if (then.metadata.uid !== workload.uid) return true;
     // Somebody may have gone back to the template of that time, or to one before it, and with it to its pods.
     const { revision, fullTemplateDigest } = this.#deps.parse(kind, then);
-    const isStraight = renewal.base === undefined || isNext(renewal.base, revision);
+    const isStraight = renewal.base === undefined || isNext(renewal.base, revisionAhead(kind, then));
     const isAnother = revision !== workload.revision && fullTemplateDigest !== workload.fullTemplateDigest;
     return isStraight && isAnother;
   }

@@ -9,6 +9,7 @@ import type { EngineDeps } from './engine-deps.ts';
 import {
   type Look,
   lookOf,
+  missedLooks,
   NO_RENEWAL,
   type Renewal,
   refOf,
@@ -61,18 +62,19 @@ export class OtherWriters {
     const { workload } = state;
     const isEdited = before.templateDigest !== workload.templateDigest;
     const left = state.looks.at(-1);
-    if (left) Object.assign(left, { had: left.had ?? new Map(state.applied), leftAt: when.upTo });
+    if (left) left.had ??= new Map(state.applied);
     const known = remember(state.looks, lookOf(workload, when.after));
     const isKnown = known.length > 0;
+    const isReturn = isKnown || (!isOurs && state.unseenAfter !== undefined);
     const replacesPods = kindNamed(workload.ref.kind)?.effect === 'patch';
     if (isEdited) state.undelivered.clear();
     if (isEdited && !isKnown) {
       state.reapplied.clear();
       state.wrote.clear();
     }
-    if (isKnown && replacesPods) this.#returned(state, known, when);
+    if (isReturn && replacesPods) this.#returned(state, known, when);
     const isReverted = !isOurs && !state.writing && this.noticeRevert(state);
-    if (isKnown || !replacesPods || (isReverted && !isEdited)) return;
+    if (isReturn || !replacesPods || (isReverted && !isEdited)) return;
     state.renewal = this.#ordersMoments() ? when : NO_RENEWAL;
     if (this.#ordersMoments()) this.#renewed(state);
     if (!isOurs) this.#touch(state);
@@ -81,6 +83,7 @@ export class OtherWriters {
   /** A listing shows a workload that was not there before. */
   found(state: WorkloadState, when: Renewal): void {
     if (this.#ordersMoments()) state.renewal = { ...when, base: firstRevision(state.workload.revision) };
+    missedLooks(state, when.after);
   }
 
   /** New pods began with what there was when they were made, which need not be what there is now. */
@@ -171,8 +174,12 @@ export class OtherWriters {
       if (applied === ABSENT) continue;
       const ref = refOf(id, state.workload.ref.namespace);
       const begun = this.#ordersMoments() ? sources.during(ref, after, upTo) : this.#unmoved(ref);
-      const isOther = state.trusted.has(id) || looks.some((look) => this.#hadBy(look, ref) !== begun);
-      if (looks.length > 0 || isOther) state.applied.set(id, isOther ? UNKNOWN : begun);
+      const isOther =
+        state.trusted.has(id) ||
+        this.#isUnseen(state, ref) ||
+        looks.some((look) => this.#hadBy(look, ref, upTo) !== begun);
+      if (looks.length > 0 || state.unseenAfter !== undefined || isOther)
+        state.applied.set(id, isOther ? UNKNOWN : begun);
     }
     state.trusted.clear();
     state.renewal = { after: -1, upTo, isReturn: true };
@@ -186,20 +193,27 @@ export class OtherWriters {
     return sources.movedAt(ref) === 0 ? sources.current(ref) : UNKNOWN;
   }
 
+  /** Whether pods of templates that we did not see may have other data. */
+  #isUnseen({ unseenAfter }: WorkloadState, ref: SourceRef): boolean {
+    if (unseenAfter === undefined) return false;
+    return this.#ordersMoments() ? this.#deps.sources.since(ref) > unseenAfter : this.#unmoved(ref) === UNKNOWN;
+  }
+
   /** What pods of a template run with that was left. News may have come late, and then what we thought was wrong. */
-  #hadBy({ had, since, leftAt = since }: Look, ref: SourceRef): Applied {
+  #hadBy({ had, since, leftAt }: Look, ref: SourceRef, now: number): Applied {
     const { sources } = this.#deps;
     const before = had?.get(sourceId(ref)) ?? UNKNOWN;
     const movedAt = sources.movedAt(ref);
     if (movedAt === 0 || !this.#ordersMoments()) return before;
-    if (since > 0) return sources.during(ref, since, leftAt);
-    return sources.isMovedBy(ref, leftAt) ? UNKNOWN : before;
+    if (since > 0) return sources.during(ref, since, leftAt ?? now);
+    return sources.isMovedBy(ref, leftAt ?? now) ? UNKNOWN : before;
   }
 
   /** The template went there and back again after a version, and nobody saw when: pods may be from any time since. */
   leftUnseen(state: WorkloadState, after: number): void {
     const upTo = Number(state.workload.resourceVersion);
     const look = { ...lookOf(state.workload, after), had: new Map(state.applied), leftAt: upTo };
+    missedLooks(state, after);
     this.#returned(state, [look], { after, upTo });
   }
 

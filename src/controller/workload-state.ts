@@ -1,5 +1,6 @@
 import type { SourceRef } from '../api/sources.ts';
 import type { Applied, KeptLook, SourceId } from '../domain/ledger.ts';
+import { tellsRollout } from '../domain/rollout.ts';
 import type { Workload } from '../domain/workload.ts';
 import { SparseMap } from '../runtime/sparse-map.ts';
 
@@ -27,8 +28,9 @@ export interface Look {
   readonly bare: string;
   /** Resource version at which it first was so, at the earliest; 0: it was found so. */
   readonly since: number;
-  /** What its pods ran with when it was left for another, as far as was known then; and when that was. */
+  /** What its pods ran with when it was left for another, as far as was known then. */
   had?: ReadonlyMap<SourceId, Applied> | undefined;
+  /** When the last of its pods was certainly started: its controller hears of the next template a moment later. */
   leftAt?: number | undefined;
 }
 
@@ -69,8 +71,11 @@ export interface WorkloadState {
   readonly looks: Look[];
   /** The revision that its controller will count as soon as it has seen the newest of them. */
   revisionDue: string | undefined;
-  /** There were others that we did not see: the next write has to make one that certainly never was. */
-  hasUnseenLooks: boolean;
+  /**
+   * After this version there may have been others that we did not see, and pods of them may still be there: the next write
+   * has to make one that certainly never was, and what another hand makes may be one of them.
+   */
+  unseenAfter: number | undefined;
   /** Our write is on its way: what is seen meanwhile says nothing about it. */
   writing: boolean;
   /** Who waits for the next version of the object. */
@@ -104,12 +109,25 @@ export function newState(workload: Workload, born: number | undefined, foundAfte
     undelivered: new SparseMap(),
     looks: [lookOf(workload, born ?? foundAfter)],
     revisionDue: undefined,
-    hasUnseenLooks: false,
+    unseenAfter: undefined,
     writing: false,
     waiters: [],
     held: false,
     told: new SparseMap(),
   };
+}
+
+/** Every pod is of the present template: of those before there is none left. */
+export function rolledOut(state: WorkloadState, version: number): void {
+  state.coming = { ...state.coming, to: version };
+  for (const look of state.looks.slice(0, -1)) look.leftAt ??= version;
+  state.unseenAfter = undefined;
+}
+
+/** Templates may have come and gone after a version, and pods of them may still be there. */
+export function missedLooks(state: WorkloadState, after: number): void {
+  const { ref, isRolledOut } = state.workload;
+  if (!isRolledOut || !tellsRollout(ref.kind)) state.unseenAfter = after;
 }
 
 /** Whether nothing moved that could change what its pods run with, or what it asks for: a scale, for example. */

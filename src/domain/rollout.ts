@@ -1,5 +1,5 @@
 import { objectAt, objectIn } from '../api/json.ts';
-import type { WorkloadKind } from '../api/kinds.ts';
+import type { KindName, WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 
 /**
@@ -17,6 +17,12 @@ export function nextRevision(revision: string, isTemplate: boolean): string {
   return `${revision.slice(0, 1)}${Number(revision.slice(1)) + 1}`;
 }
 
+/** What it will be when its controller has seen the object as it stands, at most: the count follows a moment later. */
+export function revisionAhead(kind: WorkloadKind, object: KubeObject): string {
+  const revision = revisionOf(kind, object);
+  return revision.startsWith('r') && !isObserved(object) ? nextRevision(revision, true) : revision;
+}
+
 /** What it was before a change of the template. */
 export const revisionBefore = (revision: string): string => `${revision.slice(0, 1)}${Number(revision.slice(1)) - 1}`;
 
@@ -25,6 +31,10 @@ export const firstRevision = (revision: string): string => `${revision.slice(0, 
 
 /** Whether no more than one change lies between: then there was no template in between that could have come back. */
 export const isNext = (before: string, now: string): boolean => now === before || nextRevision(before, true) === now;
+
+/** Whether a kind tells when every pod is of the present template. */
+export const tellsRollout = (kind: KindName): boolean =>
+  kind === 'Deployment' || kind === 'StatefulSet' || kind === 'DaemonSet';
 
 /** Whether every pod is of the present template. Where nothing is known about it, it is taken for granted. */
 export function isRolledOut(kind: WorkloadKind, object: KubeObject): boolean {

@@ -7,10 +7,12 @@ import { SOURCES, WORKLOAD_COUNT, World } from './world.ts';
 
 const { ATTUNE_MODEL_SEED, ATTUNE_MODEL_RUNS } = env;
 const from = (first: number, runs: number): readonly number[] => Array.from({ length: runs }, (_, n) => first + n);
-/** Always the same ones, so that what was once mended stays so, and others each time. */
+/** Histories that were once found to lose something. */
+const FOUND_LOST = [90_246, 206_189, 300_931, 304_712, 305_971, 500_417, 501_587, 503_061];
+/** Always the same ones, so that what was once mended stays so, and in soak others each time. */
 const SEEDS = ATTUNE_MODEL_SEED
   ? from(Number(ATTUNE_MODEL_SEED), Number(ATTUNE_MODEL_RUNS ?? 1))
-  : [...from(1, 300), ...from(randomInt(2 ** 31), rounds(100, 20_000))];
+  : [...FOUND_LOST, ...from(1, 400), ...from(randomInt(2 ** 31), rounds(0, 20_000))];
 const STEPS = 20;
 
 interface Given {
@@ -153,7 +155,7 @@ test.each(['env-vars', 'annotations'])(
     }
     // Several edits of one template in one gap leave the server's history with two answers, and who is killed twice within
     // a rollout has no time to write down that it is complete: about one in a hundred.
-    expect(surplus, `${surplus} of ${writes} rollouts were needless, first seed ${SEEDS[300]}`).toBeLessThan(
+    expect(surplus, `${surplus} of ${writes} rollouts were needless, last seed ${SEEDS.at(-1)}`).toBeLessThan(
       writes / 50,
     );
   },

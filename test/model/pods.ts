@@ -96,7 +96,8 @@ export class Pods {
         rollout.leftOver.clear();
       }
       const replicas = present.spec.replicas ?? 1;
-      const isRolled = rollout?.template === JSON.stringify(present.spec.template);
+      // A rollout that was paused half-way stays so, and shows it.
+      const isRolled = rollout?.template === JSON.stringify(present.spec.template) && !rollout.isComing;
       cluster.update('deployments', namespace, name, (object) => ({
         ...object,
         status: {

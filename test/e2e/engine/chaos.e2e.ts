@@ -26,11 +26,16 @@ const WEATHER: readonly FaultRule[] = [
   { fault: { type: 'status', code: 429, retryAfterSeconds: 0 }, rate: 0.02 },
   { fault: { type: 'cut' }, verbs: ['watch'], rate: 0.1 },
   { fault: { type: 'cut' }, verbs: ['patch', 'create', 'update'], rate: 0.03 },
+  { fault: { type: 'status', code: 409 }, verbs: ['patch', 'update'], rate: 0.02 },
+  { fault: { type: 'bad-json' }, verbs: ['get', 'list', 'watch'], rate: 0.02 },
+  { fault: { type: 'delay', ms: 700 }, rate: 0.05 },
+  { fault: { type: 'silence' }, verbs: ['patch', 'watch'], rate: 0.01 },
 ];
-/** Nobody gets through, and watches have lost their place afterwards. */
-const NIGHT: readonly FaultRule[] = [
-  { fault: { type: 'expired-watch' }, verbs: ['watch'] },
-  { fault: { type: 'status', code: 503 } },
+/** Nobody gets through. */
+const NIGHTS: readonly (readonly FaultRule[])[] = [
+  [{ fault: { type: 'expired-watch' }, verbs: ['watch'] }, { fault: { type: 'status', code: 503 } }],
+  // Frozen: whoever asks waits until it goes on.
+  [{ fault: { type: 'silence' } }],
 ];
 
 test.each([
@@ -77,7 +82,7 @@ test.each([
       }
       if (action.do === 'up') replicas[down] = await start(pods[down] ?? 'a');
       if (action.do === 'blind') {
-        proxy.setRules(NIGHT);
+        proxy.setRules(NIGHTS[random(NIGHTS.length)] ?? []);
         proxy.cutWatches();
       }
       if (action.do === 'sight') proxy.setRules(WEATHER);
