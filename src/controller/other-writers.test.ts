@@ -31,6 +31,31 @@ test('going back to a recent template proves nothing', () => {
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });
 
+test.each([
+  ['may have been started until its controller heard of the next', false, ['ConfigMap/app']],
+  ['are gone when all others are there', true, []],
+] as const)('pods of a template that was left %s', (_what, rolledOut, waits) => {
+  const world = running();
+  world.engine.workloadSeen(web(8, { image: 'v2', revision: 2, rolledOut: false }), 'watch');
+  world.engine.workloadSeen(web(9, { image: 'v3', revision: 3, rolledOut: false }), 'watch');
+  world.engine.workloadSeen(web(10, { image: 'v3', revision: 3, rolledOut }), 'watch');
+  world.put(source('B', 11));
+  world.put(source('A', 12));
+  world.engine.workloadSeen(web(13, { image: 'v2', revision: 4, rolledOut: false }), 'watch');
+  expect(world.waits()).toEqual(waits);
+});
+
+test.each([
+  ['may be one that was there while nobody looked', false, ['ConfigMap/app']],
+  ['is new once there are no pods of another', true, []],
+] as const)("another's template %s", (_what, rolledOut, waits) => {
+  const world = running();
+  world.engine.workloadSeen(web(20, { image: 'v2', revision: 3, rolledOut }), 'list', 8);
+  world.put(source('B', 21));
+  world.engine.workloadSeen(web(22, { image: 'v3', revision: 4, rolledOut: false }), 'watch');
+  expect(world.waits()).toEqual(waits);
+});
+
 test('what new pods had brought is open again when they are undone', () => {
   const world = running();
   world.put(source('B', 10));

@@ -36,6 +36,8 @@ export interface Look {
   readonly replicas?: number;
   readonly revision?: number;
   readonly templateAnnotations?: Record<string, string>;
+  /** Whether its controller has made all pods of this template; undefined: nobody says. */
+  readonly rolledOut?: boolean;
 }
 
 export const web = (version: number, look: Look = {}): Workload => parsed(webObject(version, look));
@@ -53,6 +55,7 @@ export function webObject(version: number, look: Look = {}) {
     replicas = 1,
     revision = 1,
     templateAnnotations = {},
+    rolledOut,
   } = look;
   const env = mark ? [{ name: 'STAKATER_APP_CONFIGMAP', value: markOf(mark) }] : [];
   return {
@@ -76,8 +79,16 @@ export function webObject(version: number, look: Look = {}) {
         spec: { containers: [{ name: 'app', image, env, envFrom: [{ configMapRef: { name: 'app' } }] }] },
       },
     },
+    ...(rolledOut !== undefined && { status: statusOf(revision, replicas, rolledOut) }),
   };
 }
+
+const statusOf = (revision: number, replicas: number, isRolledOut: boolean) => ({
+  observedGeneration: revision,
+  replicas,
+  updatedReplicas: isRolledOut ? replicas : 0,
+  availableReplicas: replicas,
+});
 
 export interface Options {
   readonly entry?: CheckpointEntry;
