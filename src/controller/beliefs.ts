@@ -215,13 +215,15 @@ export class Beliefs {
   }
 
   /**
-   * Whether a workload that the ledger had no time to learn of was overtaken by a change while nobody was there. Seconds
-   * are all we have here, and of two events in the same one the change counts as the later.
+   * Whether a workload that the ledger had no time to learn of was overtaken by a change while nobody was there. Of two
+   * events in the same second the change counts as the later.
    */
   #isMissed({ createdAt }: Workload, ref: SourceRef): boolean {
-    const { checkpoint, sources } = this.#deps;
+    const { checkpoint, sources, sharedVersions } = this.#deps;
     const editedAt = sources.get(ref)?.editedAt;
     if (!checkpoint.believable || editedAt === undefined || editedAt < createdAt) return false;
+    const seen = checkpoint.seen[ref.kind];
+    if (seen !== undefined && sharedVersions()) return sources.since(ref) > seen;
     return (parseTime(editedAt) ?? 0) * 1000 >= checkpoint.aliveAt - LEDGER_LAG_MS;
   }
 }

@@ -10,7 +10,7 @@ import type { CheckpointEntry } from './engine-deps.ts';
 import type { FormerKey } from './former-key.ts';
 import { keptWorkload, LedgerPast } from './ledger-past.ts';
 import type { LedgerReport } from './ledger-report.ts';
-import { type KeptWorkload, LedgerShard, type ShardContent, shardOf } from './ledger-shard.ts';
+import { fitsShard, type KeptWorkload, LedgerShard, type ShardContent, shardOf } from './ledger-shard.ts';
 import type { WorkloadState } from './workload-state.ts';
 
 export interface CheckpointDeps {
@@ -36,11 +36,6 @@ export interface CheckpointDeps {
 const FLUSH_MS = 1000;
 // Tells a later start how long we were away. Rare, because it costs a write when nothing else happens.
 const HEARTBEAT_MS = 600_000;
-// The server keeps every version for minutes: what moves often has to be small. A few workloads with very many sources
-// are no reason for more shards, until one would no longer fit into an object (1 MiB with all that is around it).
-const SHARD_BYTES = 64_000;
-const FEW_WORKLOADS = 50;
-const OBJECT_BYTES = 700_000;
 // The chart grants as many by name; beyond that they grow.
 export const MAX_SHARDS = 64;
 const READS_AT_ONCE = 8;
@@ -75,9 +70,12 @@ export class Checkpoint {
   get aliveAt(): number {
     return this.#aliveAt;
   }
-
   get believable(): boolean {
     return this.#believable;
+  }
+
+  get seen(): Seen {
+    return this.#past.seen;
   }
 
   entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined {
@@ -123,7 +121,7 @@ export class Checkpoint {
     }
   }
 
-  /** The past has been asked for all it knows, but for kinds that are still to come. */
+  /** The past has said all it knows, but for kinds that are still to come. */
   forgetPast(): void {
     this.#past.forget();
     if (this.#dirty.size > 0) this.#arm(FLUSH_MS);
@@ -250,8 +248,7 @@ export class Checkpoint {
       const content: ShardContent = { v: 1, key: keyId, alive: client.serverNow(), shards: count, seen, workloads };
       const text = JSON.stringify(content);
       texts.set(n, text);
-      const limit = Object.keys(workloads).length > FEW_WORKLOADS ? SHARD_BYTES : OBJECT_BYTES;
-      fits &&= text.length <= limit;
+      fits &&= fitsShard(text, content);
     }
     if (fits || namespace === undefined || count >= MAX_SHARDS) return texts;
     for (let n = count; n < count * 2; n += 1) this.#shards.push(new LedgerShard(client, namespace, n));
@@ -262,11 +259,14 @@ export class Checkpoint {
   /** What is worth keeping of the workloads that are meant. */
   *#kept(isMeant: (key: string) => boolean): Generator<readonly [string, KeptWorkload]> {
     const states = this.#deps.states();
+    const heard = Math.min(...Object.values(this.#deps.seen()));
     for (const [key, state] of states) {
       if (!isMeant(key)) continue;
       const applied = this.#storable(key, state);
+      const kept = keptWorkload(state, applied, heard);
       if (!state.workload.isRolledOut) this.#coming.add(key);
-      if (Object.keys(applied).length > 0) yield [key, keptWorkload(state, applied)];
+      else if (kept.coming) this.#outdated.add(shardOf(key, this.#shards.length));
+      if (Object.keys(applied).length > 0) yield [key, kept];
     }
     for (const [key, entry] of this.#past.entries) if (!states.has(key) && isMeant(key)) yield [key, entry];
   }

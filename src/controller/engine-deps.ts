@@ -49,6 +49,8 @@ export interface EngineDeps {
     readonly believable: boolean;
     /** When it was last written, in milliseconds of the server's time. */
     readonly aliveAt: number;
+    /** How far each kind of source had been heard of then. */
+    readonly seen: NonNullable<CheckpointEntry['seen']>;
     entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined;
     touch(key: WorkloadKey): void;
     completed(key: WorkloadKey): void;

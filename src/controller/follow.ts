@@ -130,7 +130,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
 }
 
 async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly Scope[]): Promise<void> {
-  const { door, engine, pauses, watches, checkpoint } = deps;
+  const { door, engine, pauses, watches, checkpoint, listed } = deps;
   for (const { namespace } of scopes) checkpoint.awaits(kind.kind, namespace);
   const options = {
     digest: (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined) => {
@@ -145,7 +145,10 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
   const told = new Map<Scope, number>();
   const tell = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
     const isFound = 'initial' in event && event.initial;
-    if (!isFound && 'resourceVersion' in event && event.resourceVersion) told.set(scope, Number(event.resourceVersion));
+    if (!isFound && 'resourceVersion' in event && event.resourceVersion) {
+      told.set(scope, Number(event.resourceVersion));
+      listed.toldOfWorkloads(kind.kind, scope, Number(event.resourceVersion));
+    }
     if (event.type === 'synced') checkpoint.listed(kind.kind, scope.namespace);
     if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
     if (event.type !== 'add' && event.type !== 'change') return;

@@ -17,6 +17,12 @@ export class LedgerPast {
   /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
   readonly #awaited = new Set<string>();
   #isForgotten = false;
+  #seen: Seen = {};
+
+  /** How far sources had been heard of. */
+  get seen(): Seen {
+    return this.#seen;
+  }
 
   get entries(): ReadonlyMap<WorkloadKey, KeptWorkload> {
     return this.#entries;
@@ -34,6 +40,7 @@ export class LedgerPast {
 
   remember(content: ShardContent, head: ShardContent): void {
     const seen = content.seen && laterOf(content.seen, head.seen ?? {});
+    this.#seen = head.seen ?? {};
     for (const [key, entry] of Object.entries(content.workloads)) {
       this.#entries.set(key as WorkloadKey, { ...(seen && { seen }), ...entry });
     }
@@ -76,9 +83,15 @@ export class LedgerPast {
   }
 }
 
-/** What is kept of a workload, in so much room as one may have. */
-export function keptWorkload(state: WorkloadState, all: Readonly<Record<SourceId, Applied>>): KeptWorkload {
+/** What is kept of a workload, in so much room as one may have, by somebody who has heard of sources up to a version. */
+export function keptWorkload(
+  state: WorkloadState,
+  all: Readonly<Record<SourceId, Applied>>,
+  heard: number,
+): KeptWorkload {
   const { uid, revision, isRolledOut } = state.workload;
+  // Pods of a template that is newer than the last news of sources may have begun with other data, as those may that come.
+  const isComing = !isRolledOut || state.renewal.upTo > heard;
   const applied = withRoomFor(all, ENTRY_BYTES, unsettled(state));
   return {
     uid,
@@ -86,7 +99,7 @@ export function keptWorkload(state: WorkloadState, all: Readonly<Record<SourceId
     applied,
     looks: keptLooks(state.looks),
     revision,
-    ...(!isRolledOut && { coming: true }),
+    ...(isComing && { coming: true }),
     ...(Object.keys(applied).length < Object.keys(all).length && { partial: true }),
   };
 }

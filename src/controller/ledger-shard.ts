@@ -93,6 +93,16 @@ function parseShard(text: string | undefined): ShardContent | undefined {
   }
 }
 
+// The server keeps every version for minutes: what moves often has to be small. A few workloads with very many sources
+// are no reason for more shards, until one would no longer fit into an object (1 MiB with all that is around it).
+const SHARD_BYTES = 64_000;
+const FEW_WORKLOADS = 50;
+const OBJECT_BYTES = 700_000;
+
+/** Whether the text of a shard is small enough. */
+export const fitsShard = (text: string, { workloads }: ShardContent): boolean =>
+  text.length <= (Object.keys(workloads).length > FEW_WORKLOADS ? SHARD_BYTES : OBJECT_BYTES);
+
 /** Stable over processes, or every start would write everything anew. */
 export function shardOf(key: string, count: number): number {
   let hash = 0;

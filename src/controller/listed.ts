@@ -1,10 +1,15 @@
+import type { KindName } from '../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import type { Scope } from '../kube/client.ts';
+
+/** Up to which version everything has been told, by namespace. */
+type Told = Map<string, number>;
 
 /** Which kinds of sources could be listed, and where; and how far we have heard. What could not be is not known to be absent. */
 export class Listed {
   readonly #places = new Set<string>();
-  readonly #told = new Map<SourceKind, Map<string, number>>();
+  readonly #sources = new Map<SourceKind, Told>();
+  readonly #workloads = new Map<KindName, Told>();
 
   add(kind: SourceKind, { namespace = '' }: Scope): void {
     this.#places.add(`${kind}/${namespace}`);
@@ -16,18 +21,30 @@ export class Listed {
     return this.#places.has(`${kind}/`) || this.#places.has(`${kind}/${namespace}`);
   }
 
-  /** Everything that happened to a kind there, up to this version, has been told. */
-  told(kind: SourceKind, { namespace = '' }: Scope, version: number): void {
-    const places = this.#told.get(kind) ?? new Map<string, number>();
-    this.#told.set(kind, places.set(namespace, version));
+  /** Everything that happened to a kind of source there, up to this version, has been told. */
+  told(kind: SourceKind, scope: Scope, version: number): void {
+    note(this.#sources, kind, scope, version);
   }
 
   toldOf(kind: SourceKind, { namespace = '' }: Scope): number | undefined {
-    return this.#told.get(kind)?.get(namespace);
+    return this.#sources.get(kind)?.get(namespace);
   }
 
-  /** For each kind the version up to which everything has been told, wherever it is followed. */
+  /** The same for a kind of workload. */
+  toldOfWorkloads(kind: KindName, scope: Scope, version: number): void {
+    note(this.#workloads, kind, scope, version);
+  }
+
+  /** For each kind of source the version up to which everything has been told, of it and of every kind of workload. */
   seen(): Partial<Record<SourceKind, number>> {
-    return Object.fromEntries([...this.#told].map(([kind, places]) => [kind, Math.min(...places.values())]));
+    const workloads = Math.min(...[...this.#workloads.values()].map(leastOf));
+    return Object.fromEntries([...this.#sources].map(([kind, told]) => [kind, Math.min(leastOf(told), workloads)]));
   }
 }
+
+function note<Kind>(all: Map<Kind, Told>, kind: Kind, { namespace = '' }: Scope, version: number): void {
+  const told = all.get(kind) ?? new Map<string, number>();
+  all.set(kind, told.set(namespace, version));
+}
+
+const leastOf = (told: Told): number => Math.min(...told.values());

@@ -8,7 +8,9 @@ import { SOURCES, WORKLOAD_COUNT, World } from './world.ts';
 const { ATTUNE_MODEL_SEED, ATTUNE_MODEL_RUNS } = env;
 const from = (first: number, runs: number): readonly number[] => Array.from({ length: runs }, (_, n) => first + n);
 /** Histories that were once found to lose something. */
-const FOUND_LOST = [90_246, 206_189, 300_931, 304_712, 305_971, 500_417, 501_587, 503_061];
+const FOUND_LOST = [
+  90_246, 206_189, 300_931, 304_712, 305_971, 500_417, 501_587, 503_061, 1_006_098, 2_002_333, 2_005_624,
+];
 /** Always the same ones, so that what was once mended stays so, and in soak others each time. */
 const SEEDS = ATTUNE_MODEL_SEED
   ? from(Number(ATTUNE_MODEL_SEED), Number(ATTUNE_MODEL_RUNS ?? 1))

@@ -93,6 +93,7 @@ const statusOf = (revision: number, replicas: number, isRolledOut: boolean) => (
 export interface Options {
   readonly entry?: CheckpointEntry;
   readonly aliveAt?: number;
+  readonly seen?: CheckpointEntry['seen'];
   readonly create?: boolean;
   readonly remove?: boolean;
 }
@@ -122,6 +123,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     checkpoint: {
       believable: options.entry !== undefined || options.aliveAt !== undefined,
       aliveAt: options.aliveAt ?? 0,
+      seen: options.seen ?? {},
       entry: () => options.entry,
       touch: () => {},
       completed: () => {},
