@@ -93,6 +93,17 @@ test.each([
 });
 
 test.each([
+  ['was heard of', 9, []],
+  ['came when nobody could hear of it any more, however long somebody was there', 8, ['ConfigMap/app']],
+] as const)('a workload unknown to the ledger, and a change after its creation that %s', (_what, seen, waits) => {
+  const world = setUp({ aliveAt: Date.parse('2026-01-01T11:00:00Z'), seen: { ConfigMap: seen } });
+  world.sources.put({ ...source('B', 9), editedAt: '2026-01-01T10:00:06Z' }, false);
+  world.engine.workloadSeen(web(3), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual(waits);
+});
+
+test.each([
   ['before the rollout that its record tells of is in its pods', 9, []],
   ['after it is caught up', 11, ['ConfigMap/app']],
 ] as const)('what changed %s', (_what, version, waits) => {
