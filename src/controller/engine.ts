@@ -12,13 +12,13 @@ import { Runs } from './runs.ts';
 import type { Turn } from './source-book.ts';
 import { Verdicts } from './verdicts.ts';
 import {
+  forgetOtherLooks,
   lookOf,
   looksAlike,
   missedLooks,
   newState,
   type Renewal,
   remember,
-  rolledOut,
   sourceId,
   type WorkloadState,
 } from './workload-state.ts';
@@ -196,24 +196,29 @@ export class Engine {
     const moment = origin === 'list' ? Math.max(told, Number(before.resourceVersion)) + 1 : version;
     state.workload = workload;
     if (before.isRolledOut && !workload.isRolledOut) state.coming = { from: moment - 1, to: Number.POSITIVE_INFINITY };
-    if (!before.isRolledOut && workload.isRolledOut) {
-      rolledOut(state, version);
+    const isComplete = !before.isRolledOut && workload.isRolledOut;
+    if (isComplete) {
+      state.coming = { ...state.coming, to: version };
       this.#deps.checkpoint.completed(workloadKey(workload.ref));
     }
     for (const waiter of state.waiters.splice(0)) waiter();
     // The parser hands the same intent and references back while only status moved.
-    if (before.intent === workload.intent && before.references === workload.references) return;
+    const isSpec = before.intent !== workload.intent || before.references !== workload.references;
+    if (isSpec) this.#respecified(state, before, origin, moment);
+    if (isComplete) forgetOtherLooks(state);
+    if (isSpec && this.#begun) this.#meet(state, moment);
+  }
+
+  #respecified(state: WorkloadState, before: Workload, origin: Origin, moment: number): void {
+    const { workload } = state;
     if (!looksAlike(before, workload)) this.#moved(state, moment, origin);
     this.#enter(state);
-    if (!this.#begun) {
-      remember(state.looks, lookOf(workload, moment - 1));
-      return;
-    }
-    if (before.fullTemplateDigest !== workload.fullTemplateDigest) this.#templateMoved(state, before, origin, moment);
+    if (!this.#begun) remember(state.looks, lookOf(workload, moment - 1));
+    else if (before.fullTemplateDigest !== workload.fullTemplateDigest)
+      this.#templateMoved(state, before, origin, moment);
     // There and back again, while nobody looked.
     else if (origin === 'list' && ![before.revision, state.revisionDue].includes(workload.revision))
       this.#others.leftUnseen(state, moment - 1);
-    this.#meet(state, moment);
   }
 
   /** The template is another one now. Whose hand it was: ours, that of another leader, or somebody else's. */

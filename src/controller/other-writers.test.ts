@@ -56,6 +56,21 @@ test.each([
   expect(world.waits()).toEqual(waits);
 });
 
+test('going back after a complete rollout makes new pods, unless nobody saw when it was complete', () => {
+  const seen = running();
+  seen.engine.workloadSeen(web(8, { image: 'v2', revision: 2, rolledOut: false }), 'watch');
+  seen.engine.workloadSeen(web(9, { image: 'v2', revision: 2, rolledOut: true }), 'watch');
+  seen.put(source('B', 10));
+  seen.engine.workloadSeen(web(11, { image: 'v1', revision: 3, rolledOut: false }), 'watch');
+  expect(seen.waits()).toEqual([]);
+
+  const unseen = running();
+  unseen.engine.workloadSeen(web(8, { image: 'v2', revision: 2, rolledOut: false }), 'watch');
+  unseen.put(source('B', 10));
+  unseen.engine.workloadSeen(web(12, { image: 'v1', revision: 3, rolledOut: true }), 'list', 10);
+  expect(unseen.waits()).toEqual(['ConfigMap/app']);
+});
+
 test('what new pods had brought is open again when they are undone', () => {
   const world = running();
   world.put(source('B', 10));

@@ -199,20 +199,23 @@ export class OtherWriters {
     return this.#ordersMoments() ? this.#deps.sources.since(ref) > unseenAfter : this.#unmoved(ref) === UNKNOWN;
   }
 
-  /** What pods of a template run with that was left. News may have come late, and then what we thought was wrong. */
-  #hadBy({ had, since, leftAt }: Look, ref: SourceRef, now: number): Applied {
+  /**
+   * What pods of a template run with that was left: some may have been started until now. News may have come late, and then
+   * what we thought was wrong.
+   */
+  #hadBy({ had, since }: Look, ref: SourceRef, now: number): Applied {
     const { sources } = this.#deps;
     const before = had?.get(sourceId(ref)) ?? UNKNOWN;
     const movedAt = sources.movedAt(ref);
     if (movedAt === 0 || !this.#ordersMoments()) return before;
-    if (since > 0) return sources.during(ref, since, leftAt ?? now);
-    return sources.isMovedBy(ref, leftAt ?? now) ? UNKNOWN : before;
+    if (since > 0) return sources.during(ref, since, now);
+    return sources.isMovedBy(ref, now) ? UNKNOWN : before;
   }
 
   /** The template went there and back again after a version, and nobody saw when: pods may be from any time since. */
   leftUnseen(state: WorkloadState, after: number): void {
     const upTo = Number(state.workload.resourceVersion);
-    const look = { ...lookOf(state.workload, after), had: new Map(state.applied), leftAt: upTo };
+    const look = { ...lookOf(state.workload, after), had: new Map(state.applied) };
     missedLooks(state, after);
     this.#returned(state, [look], { after, upTo });
   }

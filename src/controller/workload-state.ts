@@ -30,8 +30,6 @@ export interface Look {
   readonly since: number;
   /** What its pods ran with when it was left for another, as far as was known then. */
   had?: ReadonlyMap<SourceId, Applied> | undefined;
-  /** When the last of its pods was certainly started: its controller hears of the next template a moment later. */
-  leftAt?: number | undefined;
 }
 
 /** Everything remembered about one workload. The ledger's entry is `applied`; the rest is how we got there. */
@@ -67,7 +65,7 @@ export interface WorkloadState {
   readonly reapplied: SparseMap<SourceId, Applied>;
   /** Changes that another writer keeps undoing: visible, and tried again when the template moves. */
   readonly undelivered: SparseMap<SourceId, true>;
-  /** Recent templates, newest last: going back to one of them proves nothing about the age of pods. */
+  /** Templates of which pods may be left, newest last: going back to one of them proves nothing about the age of pods. */
   readonly looks: Look[];
   /** The revision that its controller will count as soon as it has seen the newest of them. */
   revisionDue: string | undefined;
@@ -118,9 +116,8 @@ export function newState(workload: Workload, born: number | undefined, foundAfte
 }
 
 /** Every pod is of the present template: of those before there is none left. */
-export function rolledOut(state: WorkloadState, version: number): void {
-  state.coming = { ...state.coming, to: version };
-  for (const look of state.looks.slice(0, -1)) look.leftAt ??= version;
+export function forgetOtherLooks(state: WorkloadState): void {
+  state.looks.splice(0, state.looks.length - 1);
   state.unseenAfter = undefined;
 }
 
