@@ -183,11 +183,9 @@ test('a first start works before it can keep its ledger, and is ready when dying
   proxy.setRules([{ fault: { type: 'status', code: 503 }, verbs: ['create'], path: new RegExp(`${home}/configmaps`) }]);
   const options = { home, access: proxy.access, flags: [`--namespaces=${shop}`] };
   await using first = await startController({ ...options, untilReady: false });
-  const isRolled = async () => {
-    await moves.setData('ConfigMap', 'rolled', { value: String(Math.random()) });
-    return rollsOf(audit, 'rolled') > 0;
-  };
-  await until(isRolled, { what: 'a rollout' });
+  await first.untilLine(/no ledger to go by/);
+  await moves.setData('ConfigMap', 'rolled', { value: '2' });
+  await untilMarked(audit, DEPLOYMENT, 'rolled', { value: '2' });
   expect((await first.ask('/readyz')).status).toBe(503);
   proxy.setRules([]);
   await first.untilLine(/Attune is ready/);
