@@ -43,7 +43,7 @@ export async function readLedger(
     mayStore: () => false,
     catchUpMaxMs: settings.catchUpMaxMs,
     states: () => new Map(),
-    seen: () => ({}),
+    heard: () => ({ seen: {}, told: {} }),
     mayWrite: () => false,
     report: {
       checkpoint: (what) => {

@@ -218,11 +218,11 @@ export class Beliefs {
    * Whether a workload that the ledger had no time to learn of was overtaken by a change while nobody was there. Of two
    * events in the same second the change counts as the later.
    */
-  #isMissed({ createdAt }: Workload, ref: SourceRef): boolean {
+  #isMissed({ createdAt, ref: { kind } }: Workload, ref: SourceRef): boolean {
     const { checkpoint, sources, sharedVersions } = this.#deps;
     const editedAt = sources.get(ref)?.editedAt;
     if (!checkpoint.believable || editedAt === undefined || editedAt < createdAt) return false;
-    const seen = checkpoint.seen[ref.kind];
+    const seen = checkpoint.seenOf(ref.kind, kind);
     if (seen !== undefined && sharedVersions()) return sources.since(ref) > seen;
     return (parseTime(editedAt) ?? 0) * 1000 >= checkpoint.aliveAt - LEDGER_LAG_MS;
   }

@@ -47,7 +47,7 @@ async function ledger({ wall = SERVER_MS, catchUpMaxMs = Number.POSITIVE_INFINIT
     mayStore: () => true,
     catchUpMaxMs,
     states: () => new Map([[WEB, state]]),
-    seen: () => ({}),
+    heard: () => ({ seen: {}, told: {} }),
     mayWrite: () => true,
     report: new LedgerReport(deps),
   });

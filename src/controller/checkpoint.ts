@@ -25,8 +25,8 @@ export interface CheckpointDeps {
   readonly catchUpMaxMs: number;
   readonly states: () => ReadonlyMap<WorkloadKey, WorkloadState>;
   readonly mayWrite: () => boolean;
-  /** How far we have heard of each kind of source. */
-  readonly seen: () => Seen;
+  /** How far we have heard of each kind. */
+  readonly heard: () => Required<Pick<ShardContent, 'seen' | 'told'>>;
   readonly report: Pick<
     LedgerReport,
     'checkpoint' | 'ledgerUnreadable' | 'ledgerWritten' | 'ledgerFailed' | 'ledgerKept'
@@ -39,8 +39,6 @@ const HEARTBEAT_MS = 600_000;
 // The chart grants as many by name; beyond that they grow.
 export const MAX_SHARDS = 64;
 const READS_AT_ONCE = 8;
-
-type Seen = NonNullable<ShardContent['seen']>;
 
 /**
  * What was never rolled, and therefore stands on no workload: kept in ConfigMaps of our own namespace.
@@ -74,8 +72,8 @@ export class Checkpoint {
     return this.#believable;
   }
 
-  get seen(): Seen {
-    return this.#past.seen;
+  seenOf(source: SourceKind, workload: KindName): number | undefined {
+    return this.#past.seenOf(source, workload);
   }
 
   entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined {
@@ -244,8 +242,8 @@ export class Checkpoint {
     const texts = new Map<number, string>();
     let fits = true;
     for (const [n, workloads] of moved) {
-      const seen = this.#deps.seen();
-      const content: ShardContent = { v: 1, key: keyId, alive: client.serverNow(), shards: count, seen, workloads };
+      const heard = this.#deps.heard();
+      const content: ShardContent = { v: 1, key: keyId, alive: client.serverNow(), shards: count, ...heard, workloads };
       const text = JSON.stringify(content);
       texts.set(n, text);
       fits &&= fitsShard(text, content);
@@ -259,11 +257,11 @@ export class Checkpoint {
   /** What is worth keeping of the workloads that are meant. */
   *#kept(isMeant: (key: string) => boolean): Generator<readonly [string, KeptWorkload]> {
     const states = this.#deps.states();
-    const heard = Math.min(...Object.values(this.#deps.seen()));
+    const { seen } = this.#deps.heard();
     for (const [key, state] of states) {
       if (!isMeant(key)) continue;
       const applied = this.#storable(key, state);
-      const kept = keptWorkload(state, applied, heard);
+      const kept = keptWorkload(state, applied, seen);
       if (!state.workload.isRolledOut) this.#coming.add(key);
       else if (kept.coming) this.#outdated.add(shardOf(key, this.#shards.length));
       if (Object.keys(applied).length > 0) yield [key, kept];

@@ -102,7 +102,7 @@ function createCheckpoint(
     former,
     mayStore,
     states,
-    seen: () => listed.seen(),
+    heard: () => ({ seen: listed.seen(), told: listed.seenWorkloads() }),
     namespace: options.ownNamespace || undefined,
     catchUpMaxMs: options.catchUpMaxMs,
     mayWrite: () => leadership.mayWrite(),

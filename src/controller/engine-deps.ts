@@ -1,3 +1,4 @@
+import type { KindName } from '../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import type { Applied, KeptLook, Lifecycle, SourceId } from '../domain/ledger.ts';
 import type { Timing } from '../domain/plan.ts';
@@ -49,8 +50,8 @@ export interface EngineDeps {
     readonly believable: boolean;
     /** When it was last written, in milliseconds of the server's time. */
     readonly aliveAt: number;
-    /** How far each kind of source had been heard of then. */
-    readonly seen: NonNullable<CheckpointEntry['seen']>;
+    /** How far a kind of source had been heard of then, and the kind of a workload too. */
+    seenOf(source: SourceKind, workload: KindName): number | undefined;
     entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined;
     touch(key: WorkloadKey): void;
     completed(key: WorkloadKey): void;

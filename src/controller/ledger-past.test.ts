@@ -9,5 +9,5 @@ test.each([
 ])('a rollout that %s', (_what, look, heard, coming) => {
   const world = running();
   world.engine.workloadSeen(web(10, { image: 'v2', revision: 2, ...look }), 'watch');
-  expect(keptWorkload(world.state(), { 'ConfigMap/app': 'A' }, heard).coming).toBe(coming);
+  expect(keptWorkload(world.state(), { 'ConfigMap/app': 'A' }, { ConfigMap: heard, Secret: 1 }).coming).toBe(coming);
 });

@@ -9,7 +9,8 @@ import { keptLooks, type WorkloadState } from './workload-state.ts';
 // So much of an object for one workload, whatever it asks for.
 const ENTRY_BYTES = 300_000;
 
-type Seen = NonNullable<ShardContent['seen']>;
+type Horizon<Kind extends string> = Readonly<Partial<Record<Kind, number>>>;
+type Seen = Horizon<SourceKind>;
 
 /** What an earlier process left in the checkpoint, until everything that it speaks of has been listed. */
 export class LedgerPast {
@@ -17,11 +18,12 @@ export class LedgerPast {
   /** Kinds that are followed, and that nobody could list yet: their past is kept for them. */
   readonly #awaited = new Set<string>();
   #isForgotten = false;
-  #seen: Seen = {};
+  #head: ShardContent | undefined;
 
-  /** How far sources had been heard of. */
-  get seen(): Seen {
-    return this.#seen;
+  /** How far a kind of source had been heard of, and the kind of the workload too. */
+  seenOf(source: SourceKind, workload: KindName): number | undefined {
+    const { seen, told } = this.#head ?? {};
+    return seen?.[source] && Math.min(seen[source], told?.[workload] ?? Number.POSITIVE_INFINITY);
   }
 
   get entries(): ReadonlyMap<WorkloadKey, KeptWorkload> {
@@ -39,10 +41,12 @@ export class LedgerPast {
   }
 
   remember(content: ShardContent, head: ShardContent): void {
-    const seen = content.seen && laterOf(content.seen, head.seen ?? {});
-    this.#seen = head.seen ?? {};
+    this.#head = head;
+    const seen = content.seen && laterOf(content.seen, head.seen);
+    const told = laterOf(content.told ?? {}, head.told);
     for (const [key, entry] of Object.entries(content.workloads)) {
-      this.#entries.set(key as WorkloadKey, { ...(seen && { seen }), ...entry });
+      const horizon = told[kindOf(key) as KindName] ?? Number.POSITIVE_INFINITY;
+      this.#entries.set(key as WorkloadKey, { ...(seen && { seen: upTo(seen, horizon) }), ...entry });
     }
   }
 
@@ -83,15 +87,14 @@ export class LedgerPast {
   }
 }
 
-/** What is kept of a workload, in so much room as one may have, by somebody who has heard of sources up to a version. */
-export function keptWorkload(
-  state: WorkloadState,
-  all: Readonly<Record<SourceId, Applied>>,
-  heard: number,
-): KeptWorkload {
+/** What is kept of a workload, in so much room as one may have, by somebody who has heard of sources so far. */
+export function keptWorkload(state: WorkloadState, all: Readonly<Record<SourceId, Applied>>, seen: Seen): KeptWorkload {
   const { uid, revision, isRolledOut } = state.workload;
   // Pods of a template that is newer than the last news of sources may have begun with other data, as those may that come.
-  const isComing = !isRolledOut || state.renewal.upTo > heard;
+  const isAhead = Object.keys(all).some(
+    (id) => state.renewal.upTo > (seen[kindOf(id) as SourceKind] ?? Number.POSITIVE_INFINITY),
+  );
+  const isComing = !isRolledOut || isAhead;
   const applied = withRoomFor(all, ENTRY_BYTES, unsettled(state));
   return {
     uid,
@@ -110,10 +113,13 @@ const unsettled = ({ waiting, applied }: WorkloadState): SourceId[] => [
   ...[...applied].flatMap(([id, data]) => (data === UNKNOWN ? [id] : [])),
 ];
 
-function laterOf(one: Seen, other: Seen): Seen {
-  const kinds = Object.keys(one) as SourceKind[];
-  return Object.fromEntries(kinds.map((kind) => [kind, Math.max(one[kind] ?? 0, other[kind] ?? 0)]));
+function laterOf<Kind extends string>(one: Horizon<Kind>, other?: Horizon<Kind>): Horizon<Kind> {
+  const kinds = Object.keys(one) as Kind[];
+  return Object.fromEntries(kinds.map((kind) => [kind, Math.max(one[kind] ?? 0, other?.[kind] ?? 0)])) as Horizon<Kind>;
 }
+
+const upTo = (seen: Seen, horizon: number): Seen =>
+  Object.fromEntries(Object.entries(seen).map(([kind, version]) => [kind, Math.min(version, horizon)]));
 
 /** Of a workload's key or a source's id. */
 const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));

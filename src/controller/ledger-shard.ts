@@ -1,3 +1,4 @@
+import type { KindName } from '../api/kinds.ts';
 import type { DataObject } from '../api/objects.ts';
 import { CONFIG_MAPS } from '../api/resources.ts';
 import type { SourceKind } from '../api/sources.ts';
@@ -17,6 +18,8 @@ export interface ShardContent {
    * others, it holds for them too.
    */
   readonly seen?: Readonly<Partial<Record<SourceKind, number>>>;
+  /** The same for each kind of workload: after a gap one is heard of again before another. */
+  readonly told?: Readonly<Partial<Record<KindName, number>>>;
   readonly workloads: Record<string, KeptWorkload>;
 }
 

@@ -35,10 +35,14 @@ export class Listed {
     note(this.#workloads, kind, scope, version);
   }
 
-  /** For each kind of source the version up to which everything has been told, of it and of every kind of workload. */
+  /** For each kind of source the version up to which everything has been told, wherever it is followed. */
   seen(): Partial<Record<SourceKind, number>> {
-    const workloads = Math.min(...[...this.#workloads.values()].map(leastOf));
-    return Object.fromEntries([...this.#sources].map(([kind, told]) => [kind, Math.min(leastOf(told), workloads)]));
+    return Object.fromEntries([...this.#sources].map(([kind, told]) => [kind, leastOf(told)]));
+  }
+
+  /** The same for each kind of workload. */
+  seenWorkloads(): Partial<Record<KindName, number>> {
+    return Object.fromEntries([...this.#workloads].map(([kind, told]) => [kind, leastOf(told)]));
   }
 }
 

@@ -123,7 +123,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     checkpoint: {
       believable: options.entry !== undefined || options.aliveAt !== undefined,
       aliveAt: options.aliveAt ?? 0,
-      seen: options.seen ?? {},
+      seenOf: (kind) => options.seen?.[kind],
       entry: () => options.entry,
       touch: () => {},
       completed: () => {},
