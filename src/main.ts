@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-import { runCli } from './cli/cli.ts';
-import { processIo } from './cli/process-io.ts';
+// Nothing is imported before the version is known: an older Node would fail inside of it, with words that help nobody.
+const NODE_NEEDED = 24;
 
-const stop = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(name, () => {
-    // The second one means it.
-    if (stop.signal.aborted) process.exit(name === 'SIGINT' ? 130 : 143);
-    stop.abort(new Error(`stopped by ${name}`));
-  });
+const { node } = process.versions;
+if (Number(node.split('.')[0]) < NODE_NEEDED) {
+  process.stderr.write(
+    `attune needs Node ${NODE_NEEDED} or newer, and this is Node ${node} (${process.execPath}): install a newer one from https://nodejs.org\n`,
+  );
+  process.exit(1);
 }
+await import('./cli/start.ts');
 
-process.exit(await runCli(process.argv.slice(2), processIo(stop.signal)));
+export {};

@@ -49,6 +49,11 @@ describe('imports follow the table', () => {
     expect(offences(file, readFileSync(join(src, file), 'utf8'))).toEqual([]);
   });
 
+  it.each(files)('%s loads no package lazily: in the bundle it would have another shape', (file) => {
+    const lazy = readFileSync(join(src, file), 'utf8').matchAll(/\bimport\(\s*['"`]([^'"`]+)['"`]/g);
+    expect(Array.from(lazy, ([, path]) => path).filter((path) => !/^(\.|node:)/.test(path ?? ''))).toEqual([]);
+  });
+
   it('has a row for every folder, and none without', () => {
     const here = readdirSync(src, { withFileTypes: true }).filter(({ name }) => !name.includes('.test.'));
     expect(here.map(({ name }) => name).sort()).toEqual(Object.keys(MAY_IMPORT).sort());

@@ -1,4 +1,5 @@
 import { nearest } from '../config/nearest.ts';
+import { commandWord } from './command-word.ts';
 import type { Io } from './io.ts';
 
 type Run = (argv: readonly string[], io: Io) => Promise<number>;
@@ -11,7 +12,7 @@ interface Command {
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
   controller: {
-    summary: 'watch configuration and roll the workloads that asked for it (the default)',
+    summary: 'watch configuration and roll the workloads that asked for it (the default in a pod)',
     load: async () => (await import('./commands/controller.ts')).runControllerCommand,
   },
   explain: {
@@ -34,6 +35,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'a real control plane on this machine, without containers',
     load: async () => (await import('./commands/sandbox.ts')).runSandbox,
   },
+  version: {
+    summary: 'which version this is',
+    load: async () => (await import('./commands/version.ts')).runVersion,
+  },
   tour: {
     summary: 'a guided tour: sandbox, demo application, controller, and a change that arrives',
     load: async () => (await import('./commands/tour.ts')).runTour,
@@ -42,27 +47,60 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
 
 const USAGE = `attune: brings a changed ConfigMap or Secret to every workload that asked for it
 
-usage: attune [command] [flags]
+usage: attune COMMAND [flags]
 
 ${Object.entries(COMMANDS)
   .map(([name, { summary }]) => `  ${name.padEnd(11)} ${summary}`)
   .join('\n')}
 
-attune COMMAND --help tells more. Flags without a command are the controller's.
+attune help COMMAND tells more. Flags without a command are the controller's.
 `;
 
-/** Runs one command line and returns the exit code. */
+/**
+ * Runs one command line and returns the exit code. Upstream passes over words after its flags that mean nothing, and so
+ * does whoever takes its place in a manifest or a script; a person, or a word like a command's, is told instead.
+ */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
-  const [word = '', ...rest] = argv;
-  if (word === 'help' || (argv.length === 1 && (word === '--help' || word === '-h'))) {
-    io.stdout(`${USAGE}\n`);
-    if (word === 'help') return 0;
-  }
-  // Stakater's manifests call the program with flags alone.
-  if (word === '' || word.startsWith('-')) return (await COMMANDS['controller']?.load())?.(argv, io) ?? 1;
-  const command = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
+  const found = commandWord(argv);
+  if (!found) return await withoutCommand(argv, io);
+  const { word, rest, isFirst } = found;
+  if (word === 'help') return await help(rest, io);
+  const command = commandNamed(word);
   if (command) return (await command.load())(rest, io);
-  const guess = nearest(word, Object.keys(COMMANDS));
+  const mayBeStray = !isFirst && (isPod(io) || (io.terminal.isTTY !== true && guessFor(word) === undefined));
+  return mayBeStray ? await controller(argv, io) : refuse(word, io);
+}
+
+/** Flags alone are the controller's, as Stakater's manifests call it; a person who types the name gets an overview. */
+async function withoutCommand(argv: readonly string[], io: Io): Promise<number> {
+  if (argv.includes('--version')) return (await commandNamed('version')?.load())?.([], io) ?? 1;
+  const asksForHelp = argv.length === 1 && /^(--help|-h)$/.test(argv[0] ?? '');
+  const isBare = argv.length === 0 && io.terminal.isTTY === true && !isPod(io);
+  if (asksForHelp || isBare) io.stdout(`${USAGE}\n`);
+  return isBare ? 0 : await controller(argv, io);
+}
+
+/** `help explain` is `explain --help`. */
+async function help(words: readonly string[], io: Io): Promise<number> {
+  const [word] = words;
+  const command = word === undefined ? undefined : commandNamed(word);
+  if (command) return (await command.load())(['--help'], io);
+  if (word !== undefined && !word.startsWith('-')) return refuse(word, io);
+  io.stdout(`${USAGE}\n`);
+  return 0;
+}
+
+function refuse(word: string, io: Io): number {
+  const guess = guessFor(word);
   io.stderr(`attune: there is no command "${word}"${guess ? `, did you mean ${guess}?` : ''}\n\n${USAGE}`);
   return 2;
 }
+
+const guessFor = (word: string): string | undefined => nearest(word, Object.keys(COMMANDS));
+
+const controller: Run = async (argv, io) => (await commandNamed('controller')?.load())?.(argv, io) ?? 1;
+
+const commandNamed = (word: string): Command | undefined =>
+  Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
+
+const isPod = ({ env }: Io): boolean => Boolean(env['KUBERNETES_SERVICE_HOST']);

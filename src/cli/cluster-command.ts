@@ -4,7 +4,8 @@ import { KubeClient } from '../kube/client.ts';
 import { connect } from '../kube/connection.ts';
 import { type Page, pageFor } from './help.ts';
 import type { Io } from './io.ts';
-import { type OwnFlag, type Request, readRequest } from './request.ts';
+import { CLUSTER_FLAGS, type OwnFlag } from './own-flags.ts';
+import { type Request, readRequest } from './request.ts';
 
 /** A command that speaks to a cluster: what is common to all of them is done here. */
 export interface ClusterCommand<T> {
@@ -30,13 +31,6 @@ export interface Cluster {
   readonly io: Io;
 }
 
-const FLAGS: readonly OwnFlag[] = [
-  { name: 'namespace', short: 'n' },
-  { name: 'kubeconfig' },
-  { name: 'context' },
-  { name: 'sandbox', bare: true },
-];
-
 /** What the usage of every such command ends with; `everywhere` is what no namespace means. */
 export const clusterUsage = (everywhere: string): string => `
   -n, --namespace NAMESPACE   where; by default ${everywhere}
@@ -54,7 +48,7 @@ export async function runClusterCommand<T>(
   argv: readonly string[],
   io: Io,
 ): Promise<number> {
-  const request = readRequest(argv, [...FLAGS, ...flags]);
+  const request = readRequest(argv, [...CLUSTER_FLAGS, ...flags]);
   if (request.help) {
     io.stdout(usage);
     return 0;

@@ -9,11 +9,11 @@ const FLAGS = new Map([
 ]);
 
 const read = (...argv: string[]) => {
-  const { given, ...rest } = readCommandLine(argv, FLAGS);
+  const { given, wordsAt: _, ...rest } = readCommandLine(argv, FLAGS);
   return { ...rest, given: Object.fromEntries(given) };
 };
 
-const nothing: Omit<CommandLine, 'given'> = { positional: [], help: false, problems: [] };
+const nothing: Omit<CommandLine, 'given' | 'wordsAt'> = { positional: [], help: false, problems: [] };
 
 // Each row was compared with what pflag 1.0.10 does.
 test.each<[readonly string[], Partial<ReturnType<typeof read>>]>([
@@ -75,4 +75,9 @@ test('no word is lost and nothing throws', () => {
       expect([...values, ...positional]).toEqual(expect.arrayContaining(words));
     }),
   );
+});
+
+test('where the words without a flag stand, up to the end of the flags', () => {
+  const argv = ['--namespaces', 'a', 'one', '--auto-reload-all', 'two', '--', 'three'];
+  expect(readCommandLine(argv, FLAGS).wordsAt).toEqual([2, 4]);
 });

@@ -6,6 +6,8 @@ export interface CommandLine {
   /** Flag name → every value given, in order. */
   readonly given: ReadonlyMap<string, readonly string[]>;
   readonly positional: readonly string[];
+  /** Where in the command line the words without a flag stand, up to `--`. */
+  readonly wordsAt: readonly number[];
   readonly help: boolean;
   readonly problems: readonly string[];
 }
@@ -13,6 +15,7 @@ export interface CommandLine {
 interface Reading {
   readonly given: Map<string, string[]>;
   readonly positional: string[];
+  readonly wordsAt: number[];
   readonly problems: string[];
   /** What is not read yet, the next word last, so that taking one is cheap. */
   readonly rest: string[];
@@ -33,6 +36,7 @@ export function readCommandLine(
   const reading: Reading = {
     given: new Map(),
     positional: [],
+    wordsAt: [],
     problems: [],
     rest: argv.toReversed(),
     flags: new Map([...flags, [HELP, { bare: true }]]),
@@ -41,13 +45,16 @@ export function readCommandLine(
     if (word === '--') reading.positional.push(...reading.rest.splice(0).toReversed());
     else if (word.startsWith('--')) readLong(reading, word);
     else if (word.startsWith('-') && word.length > 1) readShort(reading, word);
-    else reading.positional.push(word);
+    else {
+      reading.positional.push(word);
+      reading.wordsAt.push(argv.length - reading.rest.length - 1);
+    }
   }
-  const { given, positional, problems } = reading;
+  const { given, positional, wordsAt, problems } = reading;
   const helps = (given.get(HELP) ?? []).map(parseBool);
   given.delete(HELP);
   if (helps.includes(undefined)) problems.push('--help must be true or false');
-  return { given, positional, problems, help: helps.at(-1) ?? false };
+  return { given, positional, wordsAt, problems, help: helps.at(-1) ?? false };
 }
 
 function readLong(reading: Reading, word: string): void {

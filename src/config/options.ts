@@ -230,11 +230,16 @@ export const OPTIONS = {
     doc: 'Host on which port 9090 is opened. Unset: all interfaces.',
   }),
   kubeconfig: text({
+    flag: 'kubeconfig',
     env: 'KUBECONFIG',
     group: 'process',
     doc: 'Path of the kubeconfig. Unset: ~/.kube/config if it exists, else the service account of the pod.',
   }),
-  home: text({ env: 'HOME', group: 'process', doc: 'Where ~ is.' }),
+  context: text({
+    flag: 'context',
+    group: 'process',
+    doc: 'Context of the kubeconfig. Unset: its current one.',
+  }),
   enablePprof: bool({
     flag: 'enable-pprof',
     group: 'process',

@@ -51,8 +51,10 @@ export interface Settings {
   readonly deploymentName: string;
   /** '': all interfaces. */
   readonly listenAddress: string;
-  /** Path of a kubeconfig that may not exist; '': there is none. */
+  /** '': the usual places. */
   readonly kubeconfig: string;
+  /** '': the current one. */
+  readonly context: string;
   readonly enablePprof: boolean;
   readonly pprofAddr: string;
 }
@@ -88,7 +90,8 @@ export function toSettings(values: Values, given: ReadonlySet<string>, finding: 
     metaInfoNamespace: values.reloaderNamespace,
     deploymentName: values.deploymentName,
     listenAddress: values.listenAddress,
-    kubeconfig: values.kubeconfig || (values.home && `${values.home}/.kube/config`),
+    kubeconfig: values.kubeconfig,
+    context: values.context,
     enablePprof: values.enablePprof,
     pprofAddr: values.pprofAddr,
   };

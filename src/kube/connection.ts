@@ -17,6 +17,8 @@ export type TlsOptions = Pick<
 /** Where the API server is and how we show who we are. Holds no socket. */
 export interface Connection {
   readonly server: URL;
+  /** The kubeconfig's context; undefined for the pod's own ServiceAccount. */
+  readonly context?: string | undefined;
   /** Asked for each socket, because certificates rotate; the same object for as long as nothing did. */
   tls(): TlsOptions;
   /** The namespace to use where none is named. */

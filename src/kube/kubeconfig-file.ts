@@ -12,6 +12,7 @@ export interface Entry {
 
 /** What a context names. */
 export interface Chosen {
+  readonly context: string;
   readonly cluster: Entry;
   readonly user: Entry | undefined;
   readonly namespace: string | undefined;
@@ -39,6 +40,7 @@ export async function chooseContext(files: readonly string[], context: string | 
   const { fields } = find('context', wanted);
   const user = text(fields['user']);
   return {
+    context: wanted,
     cluster: find('cluster', text(fields['cluster']) ?? ''),
     user: user ? find('user', user) : undefined,
     namespace: text(fields['namespace']),
@@ -67,8 +69,7 @@ async function load(file: string): Promise<Kubeconfig | undefined> {
     throw new Error(`${file}: cannot be read (${error.code})`, { cause: error });
   });
   if (source === undefined) return;
-  const parsed = await parse(source);
-  if (!isFields(parsed)) throw new Error(`${file}: not a kubeconfig (YAML or JSON)`);
+  const parsed = await parse(source, file);
   const entries = (what: string): Entry[] => {
     const list = parsed[`${what}s`];
     // `cluster: null` is legal YAML.
@@ -86,12 +87,20 @@ async function load(file: string): Promise<Kubeconfig | undefined> {
   };
 }
 
-async function parse(source: string): Promise<unknown> {
+/** JSON is YAML, and needs no parser to be loaded; what begins like it may still be YAML's short form. */
+async function parse(source: string, file: string): Promise<Fields> {
+  const parsed = json(source) ?? (await import('./yaml.ts')).parseYaml(source);
+  if ('wrongAt' in parsed) throw new Error(`${file}: not a kubeconfig: neither YAML nor JSON at ${parsed.wrongAt}`);
+  // An empty file is a kubeconfig that names nothing, as for kubectl.
+  const value = parsed.value ?? {};
+  if (isFields(value) && !Array.isArray(value)) return value;
+  throw new Error(`${file}: not a kubeconfig: expected fields like clusters, users and contexts`);
+}
+
+function json(source: string): { readonly value: unknown } | undefined {
   try {
-    // JSON is YAML, and needs no parser to be loaded.
-    return source.trimStart().startsWith('{') ? JSON.parse(source) : (await import('yaml')).parse(source);
+    return { value: JSON.parse(source) };
   } catch {
-    // The parser's own words would quote the file, and with it a token.
     return undefined;
   }
 }

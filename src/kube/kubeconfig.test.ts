@@ -54,6 +54,28 @@ test('JSON is YAML', async () => {
   expect((await connect({ kubeconfig: path, env: {} })).server.host).toBe('json');
 });
 
+test.each([
+  [
+    'block style',
+    `current-context: x
+contexts:
+  - name: x
+    context: {cluster: c}
+clusters:
+  - name: c
+    cluster:
+      server: 'https://yaml'
+`,
+  ],
+  [
+    'flow style',
+    "{apiVersion: 'v1', current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: [{name: c, cluster: {server: 'https://yaml'}}]}",
+  ],
+])('YAML in %s', async (_, content) => {
+  const path = await folder.file('config', content);
+  expect((await connect({ kubeconfig: path, env: {} })).server.host).toBe('yaml');
+});
+
 test('several files: the first to name a thing wins', async () => {
   const one = await folder.file('one', 'current-context: second\nclusters: []\n');
   const two = await folder.file('two', kubeconfig('https://two'));
@@ -101,7 +123,11 @@ test.each([
   ['a group of another', kubeconfig('https://a', '{token: t, as-groups: [view]}'), /"u" has "as-groups"/],
   ['a uid of another', kubeconfig('https://a', '{token: t, as-uid: "7"}'), /"u" has "as-uid"/],
   ['extras of another', kubeconfig('https://a', '{token: t, as-user-extra: {scope: [view]}}'), /"as-user-extra"/],
-  ['a file that is none', '- a\n- [', /not a kubeconfig/],
+  ['a list', '- a\n- b', /not a kubeconfig: expected fields like clusters, users and contexts/],
+  ['a file that is none', 'a: b\nusers: [', /not a kubeconfig: neither YAML nor JSON at line 2, column 9/],
+  ['JSON with a slip', '{"users": [\n  {"token": "hunter2" "x"}]}', /not a kubeconfig: .* at line 2, column \d+$/],
+  ['an alias that leads nowhere', 'users: *nobody', /not a kubeconfig: .* at an alias/],
+  ['nothing', '', /no current-context; name one with --context/],
 ])('%s: said with the name of the file', async (_, content, message) => {
   const path = await folder.file('config', content);
   const failure = await connect({ kubeconfig: path, env: {} }).catch((error: unknown) => error as Error);

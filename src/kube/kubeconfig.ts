@@ -16,7 +16,7 @@ const IMPERSONATION_FIELDS = ['as', 'as-uid', 'as-groups', 'as-user-extra'];
 
 /** The connection that a kubeconfig (or several: the first to name a thing wins) describes. */
 export async function readKubeconfig(files: readonly string[], options: KubeconfigOptions): Promise<Connection> {
-  const { cluster, user, namespace } = await chooseContext(files, options.context);
+  const { context, cluster, user, namespace } = await chooseContext(files, options.context);
   const server = serverOf(cluster);
   if (user) refuseImpersonation(user);
   const proxy = proxyOf(cluster);
@@ -25,6 +25,7 @@ export async function readKubeconfig(files: readonly string[], options: Kubeconf
   const tls = joined(pems, credential.pair);
   return {
     server,
+    context,
     namespace,
     tls,
     agent: proxy && (await (await import('./proxy-agent.ts')).proxyAgent({ server, tls }, proxy)),

@@ -1,12 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { connectProxy } from '../../test/support/connect-proxy.ts';
 import { selfSigned } from '../../test/support/self-signed.ts';
+import { socksProxy } from '../../test/support/socks-proxy.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS } from '../api/resources.ts';
 import { KubeClient } from './client.ts';
@@ -34,15 +36,7 @@ async function listen(server: Server): Promise<number> {
 
 /** A proxy that leads everything to one port, and what it was asked for. */
 async function proxyTo(port: number) {
-  const asked: { readonly target: string | undefined; readonly credentials: string | undefined }[] = [];
-  const server = createHttpServer().on('connect', (request: IncomingMessage, client: Socket) => {
-    asked.push({ target: request.url, credentials: request.headers['proxy-authorization'] });
-    client.write('HTTP/1.1 200 OK\r\n\r\n');
-    const onward = connectTcp(port, '127.0.0.1');
-    onward.on('error', () => client.destroy());
-    client.on('close', () => onward.destroy());
-    client.pipe(onward).pipe(client);
-  });
+  const { server, asked } = connectProxy(port);
   return { asked, proxy: `127.0.0.1:${await listen(server)}` };
 }
 
@@ -155,20 +149,7 @@ test('a proxy with TLS shows a certificate of its own', async () => {
 
 test('a SOCKS proxy', async () => {
   const { seen, port } = await apiServer();
-  const targets: string[] = [];
-  const socks = createServer((client) => {
-    // Greeting, answer, request with the address as a name, answer, and then whatever the two have to say.
-    client.once('data', () => {
-      client.write(Buffer.from([5, 0]));
-      client.once('data', (request: Buffer) => {
-        targets.push(`${request.subarray(5, -2)}:${request.readUInt16BE(request.length - 2)}`);
-        client.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
-        const onward = connectTcp(port, '127.0.0.1');
-        onward.on('error', () => client.destroy());
-        client.pipe(onward).pipe(client);
-      });
-    });
-  });
+  const { server: socks, targets } = socksProxy(port);
   const cluster = { server: 'https://api.test:6443', 'certificate-authority': 'ca.crt' };
   const proxy = `socks5h://127.0.0.1:${await listen(socks)}`;
   const get = await clientFor({ ...cluster, 'proxy-url': proxy }, { token: 't' });

@@ -4,7 +4,7 @@ import { runController } from '../../controller/controller.ts';
 import { aloneLeadership, electedLeadership, type Leadership } from '../../controller/leadership.ts';
 import { type Outcome, Report } from '../../controller/report.ts';
 import { KubeClient } from '../../kube/client.ts';
-import { connect } from '../../kube/connection.ts';
+import { type Connection, connect } from '../../kube/connection.ts';
 import { EventSink } from '../../kube/events.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { createAlerts } from '../../telemetry/alerts.ts';
@@ -15,6 +15,7 @@ import { createWebhook } from '../../telemetry/webhook.ts';
 import { controllerHelp, pageFor } from '../help.ts';
 import type { Io } from '../io.ts';
 import { publishMetaInfo } from '../meta-info.ts';
+import { VERSION } from '../version.ts';
 
 const USAGE = '\nUsage: attune [controller] [flags]\nSee attune controller --help for what each flag does.\n';
 const PORT = 9090;
@@ -66,12 +67,10 @@ export async function startController(
   io: Io & { readonly onOutcome?: (outcome: Outcome) => void; readonly onReady?: () => void },
 ): Promise<void> {
   const metrics = createMetrics({ byNamespace: settings.metricsByNamespace });
-  log.info('Starting Reloader', { program: 'attune', mode: settings.compat ? 'stakater' : 'default' });
+  const { kubeconfig, context } = settings;
+  const connection = await connect({ kubeconfig, context: context || undefined, env: io.env });
+  sayWhoStarts(settings, connection, log);
   for (const warning of warnings) log.warn(warning);
-  if (settings.scope.mode === 'namespaces') {
-    log.info(`Watching scoped namespaces: ${settings.scope.namespaces.join(', ')}`);
-  }
-  const connection = await connect({ kubeconfig: settings.kubeconfig, env: io.env });
   const client = new KubeClient(connection, { maxSockets: MAX_SOCKETS, observe: restMetrics(metrics) });
   const clock = systemClock;
   const events = new EventSink({
@@ -133,6 +132,27 @@ export async function startController(
   );
   await Promise.all([events.close(FAREWELL_MS), alerts.drain(FAREWELL_MS), webhook?.drain(FAREWELL_MS), server.stop()]);
   client.close();
+}
+
+/** Who starts on the wrong cluster is to see it in the first line. */
+function sayWhoStarts({ compat, scope }: Settings, { server, context }: Connection, log: Log): void {
+  log.info(compat ? 'Starting Reloader' : `Starting Attune ${VERSION}`, {
+    program: 'attune',
+    version: VERSION,
+    mode: compat ? 'stakater' : 'default',
+    // Without a user and a password, which a URL may have.
+    server: `${server.origin}${server.pathname}`,
+    context: context ?? 'in-cluster',
+    namespaces: namespacesIn(scope),
+  });
+  // Upstream's wording: people search their logs for it.
+  if (scope.mode === 'namespaces') log.info(`Watching scoped namespaces: ${scope.namespaces.join(', ')}`);
+}
+
+function namespacesIn(scope: Settings['scope']): string {
+  if (scope.mode === 'namespaces') return scope.namespaces.join(', ');
+  const matching = scope.selector ? ` with labels ${scope.selector}` : '';
+  return `all${matching}${scope.ignore.length > 0 ? ` except ${scope.ignore.join(', ')}` : ''}`;
 }
 
 const METHOD = {

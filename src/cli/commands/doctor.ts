@@ -3,6 +3,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster-command.ts';
 import type { Io } from '../io.ts';
+import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
 import { findInstallations, type Installation, readCluster } from './doctor-cluster.ts';
 import { type Diagnosis, type Difference, diagnose, type Reaction } from './doctor-findings.ts';
@@ -32,7 +33,7 @@ export const runDoctor = (argv: readonly string[], io: Io): Promise<number> =>
     {
       name: 'doctor',
       usage: USAGE,
-      flags: [{ name: 'output', short: 'o' }],
+      flags: OWN_FLAGS.doctor,
       read: readWanted,
       run: examine,
       failure: COULD_NOT_TELL,

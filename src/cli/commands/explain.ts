@@ -11,6 +11,7 @@ import { explain } from '../explanation.ts';
 import type { Io } from '../io.ts';
 import { beginJudging, type Judging } from '../judging.ts';
 import { sourceTarget, type Target, workloadTarget } from '../kind-words.ts';
+import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
 import { blindTo, blindToSource } from '../sight.ts';
 import { isUndelivered, lastWriteOf, reloaderEvents } from '../traces.ts';
@@ -41,7 +42,7 @@ export const runExplain = (argv: readonly string[], io: Io): Promise<number> =>
     {
       name: 'explain',
       usage: USAGE,
-      flags: [{ name: 'source' }, { name: 'output', short: 'o' }],
+      flags: OWN_FLAGS.explain,
       read: readWanted,
       run: explainOne,
     },

@@ -9,6 +9,7 @@ import type { Page } from '../help.ts';
 import type { Io } from '../io.ts';
 import { beginJudging, type Judging } from '../judging.ts';
 import { SOURCE_RESOURCES, sourceTarget, type Target } from '../kind-words.ts';
+import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
 import { blindTo, blindToSource } from '../sight.ts';
 import { painter, table } from '../table.ts';
@@ -44,7 +45,7 @@ type Effect = Pick<Explanation, 'rolls' | 'action' | 'because' | 'rule' | 'cure'
 /** `attune impact`: which workloads would roll if a source changed. */
 export const runImpact = (argv: readonly string[], io: Io): Promise<number> =>
   runClusterCommand(
-    { name: 'impact', usage: USAGE, flags: [{ name: 'output', short: 'o' }], read: readWanted, run: impactOf },
+    { name: 'impact', usage: USAGE, flags: OWN_FLAGS.impact, read: readWanted, run: impactOf },
     argv,
     io,
   );

@@ -1,6 +1,7 @@
 import { readCommandLine } from '../../config/command-line.ts';
 import { nearest } from '../../config/nearest.ts';
 import { parseBool } from '../../domain/parse-bool.ts';
+import { OWN_FLAGS } from '../own-flags.ts';
 
 /** What `attune sandbox` was asked for. */
 export interface SandboxRequest {
@@ -15,13 +16,7 @@ export interface SandboxRequest {
   readonly given: ReadonlySet<string>;
 }
 
-const FLAGS = new Map([
-  ['name', { bare: false }],
-  ['nodes', { bare: false }],
-  ['api-only', { bare: true }],
-  ['keep', { bare: true }],
-  ['binaries', { bare: false }],
-]);
+const FLAGS = new Map(OWN_FLAGS.sandbox.map((flag) => [flag.name, { bare: 'bare' in flag }]));
 
 /** How many operands each command takes; the runner of pods is called by no user. */
 const OPERANDS: Readonly<Record<string, number>> = {

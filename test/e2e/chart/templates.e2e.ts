@@ -233,5 +233,5 @@ it('kubectl attune is attune', async () => {
   const { kubectl } = await findBinaries(['kubectl'], { env: environment() }, () => {});
   const env = { ...environment(), PATH: `${ROOT}:${environment()['PATH']}` };
   const { stdout } = await promisify(execFile)(kubectl, ['attune', 'help'], { env });
-  expect(stdout).toContain('usage: attune [command] [flags]');
+  expect(stdout).toContain('usage: attune COMMAND [flags]');
 });

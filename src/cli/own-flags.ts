@@ -1,0 +1,56 @@
+import { OPTION_ROWS } from '../config/options.ts';
+
+/** A flag of one command, beside all flags of the controller. */
+export interface OwnFlag {
+  readonly name: string;
+  readonly short?: string;
+  readonly bare?: true;
+}
+
+/** Of every command that looks at a cluster, as kubectl calls them. */
+export const CLUSTER_FLAGS: readonly OwnFlag[] = [
+  { name: 'namespace', short: 'n' },
+  { name: 'kubeconfig' },
+  { name: 'context' },
+  { name: 'sandbox', bare: true },
+];
+
+const OUTPUT: OwnFlag = { name: 'output', short: 'o' };
+
+/** Here, and not with the commands, because a flag may stand before the word that says which command it is. */
+export const OWN_FLAGS = {
+  explain: [{ name: 'source' }, OUTPUT],
+  impact: [OUTPUT],
+  doctor: [OUTPUT],
+  version: [OUTPUT],
+  sandbox: [
+    { name: 'name' },
+    { name: 'nodes' },
+    { name: 'api-only', bare: true },
+    { name: 'keep', bare: true },
+    { name: 'binaries' },
+  ],
+  tour: [{ name: 'name' }, { name: 'once', bare: true }, { name: 'keep', bare: true }],
+} as const satisfies Readonly<Record<string, readonly OwnFlag[]>>;
+
+/** Every flag of every command. */
+export const ALL_OWN_FLAGS: readonly OwnFlag[] = [...CLUSTER_FLAGS, ...Object.values(OWN_FLAGS).flat()];
+
+/** The controller's flags and these, as a command line is read. */
+export function knownFlags(own: readonly OwnFlag[]): ReadonlyMap<string, { readonly bare: boolean }> {
+  const known = new Map<string, { readonly bare: boolean }>();
+  for (const [, { flag, type }] of OPTION_ROWS) if (flag !== undefined) known.set(flag, { bare: type === 'bool' });
+  for (const { name, bare = false } of own) known.set(name, { bare });
+  return known;
+}
+
+/** `-n shop`, `-n=shop` and `-nshop`, as kubectl takes them. */
+export function withLongNames(argv: readonly string[], flags: readonly OwnFlag[]): readonly string[] {
+  const end = argv.indexOf('--');
+  return argv.map((word, at) => {
+    const flag = flags.find(({ short }) => short !== undefined && word.startsWith(`-${short}`));
+    if (!flag || (end >= 0 && at > end)) return word;
+    const value = word.slice(2).replace(/^=/, '');
+    return word.length === 2 ? `--${flag.name}` : `--${flag.name}=${value}`;
+  });
+}
