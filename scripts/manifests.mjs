@@ -25,16 +25,7 @@ function withoutHelm(manifest) {
 async function render() {
   const say = (line) => process.stderr.write(`${line}\n`);
   const { helm } = await findBinaries(['helm'], { env: environment() }, say);
-  const args = [
-    'template',
-    'attune',
-    'charts/attune',
-    '--namespace',
-    'attune',
-    '--no-hooks',
-    '--kube-version',
-    '1.36.0',
-  ];
+  const args = ['template', 'attune', 'charts/attune', '--namespace', 'attune', '--no-hooks'];
   const { stdout } = await promisify(execFile)(helm, args);
   const manifests = parseAllDocuments(stdout).map((document) => withoutHelm(document.toJS()));
   return HEADER + [NAMESPACE, ...manifests].map((manifest) => stringify(manifest)).join('---\n');

@@ -3,6 +3,10 @@
 {{- $r := .Values.reloader -}}
 {{- $d := $r.deployment -}}
 {{- $budget := $r.podDisruptionBudget | default dict -}}
+{{- /* Not kubeVersion in Chart.yaml: a renderer without a cluster takes some old version for granted, and would stop. */ -}}
+{{- if semverCompare "<1.21.0-0" .Capabilities.KubeVersion.Version }}
+* Kubernetes {{ .Capabilities.KubeVersion.Version }} is older than 1.21, the oldest that Attune knows: it serves no batch/v1 CronJobs and no policy/v1 PodDisruptionBudgets.
+{{- end }}
 {{- if and (gt (int $d.replicas) 1) (not $r.enableHA) }}
 * reloader.deployment.replicas is {{ $d.replicas }} without reloader.enableHA: leader election was switched on. Say enableHA=true to silence this.
 {{- end }}

@@ -58,13 +58,13 @@ export async function helmOrThrow(args: readonly string[], values?: Values): Pro
 
 /** What the chart renders, without a cluster and so without any knowledge of what it has. */
 export async function render(values: Values = {}, release = 'shop'): Promise<readonly Manifest[]> {
-  const args = ['template', release, CHART, '--namespace', 'tools', '--kube-version', '1.36.0'];
+  const args = ['template', release, CHART, '--namespace', 'tools'];
   return parseAllDocuments(await helmOrThrow(args, values)).flatMap((document) => document.toJS() ?? []);
 }
 
 /** Why the chart refuses these values. */
 export async function refusal(values: Values): Promise<string> {
-  const { code, stderr } = await helm(['template', 'shop', CHART, '--kube-version', '1.36.0'], values);
+  const { code, stderr } = await helm(['template', 'shop', CHART], values);
   if (code === 0) throw new Error('the chart accepted the values');
   return stderr;
 }
