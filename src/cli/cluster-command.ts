@@ -37,6 +37,7 @@ export const clusterUsage = (everywhere: string): string => `
   --kubeconfig FILE           which cluster; by default $KUBECONFIG, ~/.kube/config, or the pod's own
   --context NAME              which context of the kubeconfig
   --sandbox[=NAME]            the sandbox of this machine instead
+  --attune-namespace NAME     where Attune keeps its ledger; by default it is looked for
 `;
 
 /** For commands about one object. */
@@ -53,7 +54,8 @@ export async function runClusterCommand<T>(
     io.stdout(usage);
     return 0;
   }
-  const parsed = parseSettings(request.controller, io.env);
+  const home = request.own.get('attune-namespace');
+  const parsed = parseSettings(request.controller, home === undefined ? io.env : { ...io.env, ATTUNE_NAMESPACE: home });
   const wanted = read(request);
   if (request.problems.length > 0 || !parsed.ok || typeof wanted === 'string') {
     const problems = [...request.problems, ...(parsed.ok ? [] : parsed.problems)];

@@ -1,23 +1,12 @@
-import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
-import { kindNamed, type WorkloadKind } from '../api/kinds.ts';
-import type { KubeObject } from '../api/objects.ts';
-import { type Environment, parseSettings } from '../config/parse-settings.ts';
+import { NAMESPACES } from '../api/resources.ts';
 import type { Settings } from '../config/settings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
+import { type AttuneInfo, describeInfo, INFO_NAME, publishedSettings } from './attune-info.ts';
 import type { Cluster } from './cluster-command.ts';
-
-/** An Attune that runs in the cluster, with the settings that its flags and variables amount to. */
-interface Installation {
-  readonly namespace: string;
-  readonly name: string;
-  readonly settings: Settings;
-}
-
-const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
-// Those of the chart, whatever its name, and the one of Stakater's manifests, in which only the image was changed.
-const LABELS = ['app.kubernetes.io/part-of=attune', 'app.kubernetes.io/name=attune', 'group=com.stakater.platform'];
-const IMAGE = /(?:^|\/)attune(?:[@:]|$)/;
+import { type Deployed, findDeployed } from './deployed.ts';
+import { type FoundInfos, findInfos, findInfosIn } from './find-info.ts';
+import { blindToNamespace } from './sight.ts';
 
 /** Settings to go by, and how we came by them. */
 export interface Ruling {
@@ -27,67 +16,105 @@ export interface Ruling {
   readonly namespace?: string;
 }
 
-/** The flags given, else those of every Attune in the cluster, the one for this namespace first, else the defaults. */
+/** Where Attune and its predecessor usually are. */
+const USUAL = ['attune', 'reloader'];
+
+/**
+ * The flags given, else those of every Attune, the one for this namespace first, else the defaults. An Attune is known by
+ * what it publishes, wherever it runs; one that publishes nothing, by its Deployment.
+ */
 export async function rulings(
-  { client, request, settings }: Pick<Cluster, 'client' | 'request' | 'settings'>,
+  { client, request, settings, namespace: here }: Pick<Cluster, 'client' | 'request' | 'settings' | 'namespace'>,
   namespace?: string,
 ): Promise<readonly [Ruling, ...Ruling[]]> {
   if (request.controller.length > 0) return [{ by: 'the flags given', settings }];
-  const installations = await findInstallations(client);
-  if (!installations) {
-    return [{ by: 'the default flags: you may not look for Attune; if it has others, give them here', settings }];
+  const asked = request.own.get('attune-namespace');
+  const deployed = await findDeployed(client, asked);
+  const likely = new Set([settings.ownNamespace, ...(deployed ?? []).map(homeOf), here, ...USUAL]);
+  const found = await (asked === undefined
+    ? findInfos(
+        client,
+        [...likely].filter((name) => name !== ''),
+      )
+    : findInfosIn(client, [asked]));
+  const read = found.infos.toSorted((a, b) => b.publishedAt.localeCompare(a.publishedAt)).map(asRuling);
+  const published = read.filter((each) => typeof each === 'object');
+  const others = (deployed ?? []).filter((each) => !found.infos.some((info) => isOf(info, each)));
+  const known = [...published, ...others.map(byDeployment)];
+  const labels = await labelsFor(client, namespace, known);
+  const [first, ...rest] = known.toSorted(
+    (a, b) => remoteness(a, namespace, labels) - remoteness(b, namespace, labels),
+  );
+  if (first) return [first, ...rest];
+  const [problem] = read.filter((each) => typeof each === 'string');
+  return [{ by: `the default flags: ${problem ?? whyNone(asked, found, deployed !== undefined)}`, settings }];
+}
+
+const homeOf = ({ settings, namespace }: Deployed): string => settings.ownNamespace || namespace;
+
+/** Published by a pod of this Deployment. */
+const isOf = (info: AttuneInfo, deployed: Deployed): boolean =>
+  info.namespace === homeOf(deployed) && info.identity.startsWith(`${deployed.name}-`);
+
+/** A text says why it cannot be gone by. */
+function asRuling(info: AttuneInfo): Ruling | string {
+  const { namespace, version } = info;
+  const parsed = publishedSettings(info);
+  if (parsed.ok) return { by: describeInfo(info), settings: parsed.settings, namespace };
+  const problems = parsed.problems.join('; ');
+  return `those in ConfigMap ${namespace}/${INFO_NAME}, of Attune ${version}, are not understood here: ${problems}`;
+}
+
+const byDeployment = ({ namespace, name, settings }: Deployed): Ruling => ({
+  by: `the flags of Deployment ${namespace}/${name}`,
+  settings,
+  namespace,
+});
+
+function whyNone(asked: string | undefined, { lookedInto, forbidden }: FoundInfos, mayList: boolean): string {
+  const [place] = forbidden;
+  if (asked !== undefined) {
+    if (place === undefined) return `there is no ConfigMap ${INFO_NAME} in namespace ${asked}`;
+    return `you may not read ConfigMap ${asked}/${INFO_NAME}, which has those of Attune; give them here`;
   }
-  const [first, ...others] = installations
-    .toSorted((a, b) => remoteness(a, namespace) - remoteness(b, namespace))
-    .map((each) => ({ ...each, by: `the flags of Deployment ${each.namespace}/${each.name}` }));
-  return first ? [first, ...others] : [{ by: 'the default flags: no Attune was found in the cluster', settings }];
+  if (!lookedInto) return 'no Attune was found in the cluster';
+  const tried = mayList ? 'no Deployment is an Attune' : 'you may not look for Attune';
+  const where = `no ConfigMap ${INFO_NAME} can be read in ${lookedInto.join(', ')}`;
+  return `${tried}, and ${where}; say with --attune-namespace where it is, or give its flags here`;
 }
 
 /** One that was told to watch a namespace knows better than one that watches them all. */
-function remoteness({ settings: { scope } }: Installation, namespace: string | undefined): number {
-  if (scope.mode === 'global') return 1;
-  return namespace !== undefined && scope.namespaces.includes(namespace) ? 0 : 2;
+function remoteness({ settings }: Ruling, namespace: string | undefined, labels: Labels | undefined): number {
+  const { mode } = settings.scope;
+  if (namespace !== undefined && blindToNamespace(namespace, labels, settings)) return 2;
+  return mode === 'global' ? 1 : namespace === undefined ? 2 : 0;
 }
 
-/** Undefined: Deployments of all namespaces may not be listed. */
-async function findInstallations(client: KubeClient): Promise<readonly Installation[] | undefined> {
-  // By name, as one Deployment may have both labels.
-  const found = new Map<string, readonly Installation[]>();
+type Labels = Readonly<Record<string, string>>;
+
+/** Only needed where several could be meant and one of them chooses by labels. */
+async function labelsFor(
+  client: KubeClient,
+  namespace: string | undefined,
+  known: readonly Ruling[],
+): Promise<Labels | undefined> {
+  const isNeeded = known.length > 1 && known.some(({ settings: { scope } }) => hasSelector(scope));
+  return isNeeded && namespace !== undefined ? await labelsOf(client, namespace) : undefined;
+}
+
+const hasSelector = (scope: Settings['scope']): boolean => scope.mode === 'global' && scope.selector !== undefined;
+
+/** Of a namespace; undefined: they may not be read. */
+async function labelsOf(client: KubeClient, name: string): Promise<Labels | undefined> {
   try {
-    for (const labelSelector of LABELS) {
-      for await (const { items } of client.list(DEPLOYMENTS, { labelSelector })) {
-        for (const object of items) found.set(`${object.metadata.namespace}/${object.metadata.name}`, asAttune(object));
-      }
-    }
+    return (await client.get(NAMESPACES, { name })).metadata.labels ?? {};
   } catch (error) {
-    if (!KubeError.is(error, 'Forbidden')) throw error;
+    if (!KubeError.is(error, 'Forbidden', 'NotFound')) throw error;
     return undefined;
   }
-  return [...found.values()].flat();
 }
 
-function asAttune(object: KubeObject): readonly Installation[] {
-  const { name, namespace = '' } = object.metadata;
-  const containers = listIn(objectAt(object, ['spec', 'template', 'spec'])['containers']).map(objectIn);
-  return containers.flatMap(({ image, args, env }) => {
-    if (!IMAGE.test(textIn(image))) return [];
-    const words = listIn(args).map(textIn);
-    const parsed = parseSettings(words[0] === 'controller' ? words.slice(1) : words, variables(env, object));
-    return parsed.ok ? [{ namespace, name, settings: parsed.settings }] : [];
-  });
-}
-
-/** What the downward API would fill in is known; what comes from a Secret decides nothing that we tell. */
-function variables(env: unknown, { metadata }: KubeObject): Environment {
-  const fields: Readonly<Record<string, string | undefined>> = {
-    'metadata.name': metadata.name,
-    'metadata.namespace': metadata.namespace,
-  };
-  return Object.fromEntries(
-    listIn(env).map((entry) => {
-      const { name, value, valueFrom } = objectIn(entry);
-      const field = textIn(objectIn(objectIn(valueFrom)['fieldRef'])['fieldPath']);
-      return [textIn(name), valueFrom === undefined ? textIn(value) : fields[field]];
-    }),
-  );
+/** What the settings ask of a namespace's labels; undefined: nothing, or they may not be read. */
+export async function namespaceLabels(client: KubeClient, name: string, { scope }: Settings) {
+  return hasSelector(scope) ? await labelsOf(client, name) : undefined;
 }

@@ -1,11 +1,7 @@
-import { NAMESPACES } from '../api/resources.ts';
-import type { Settings } from '../config/settings.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { KubeError } from '../kube/kube-error.ts';
 import type { Cluster } from './cluster-command.ts';
 import { ClusterView } from './cluster-view.ts';
 import type { Viewpoint } from './explanation.ts';
-import { rulings } from './installation.ts';
+import { namespaceLabels, rulings } from './installation.ts';
 import { readLedger } from './ledger-view.ts';
 
 /** What questions are answered with. */
@@ -24,14 +20,4 @@ export async function beginJudging(cluster: Cluster): Promise<Judging> {
   await view.readSources(settings.enableCsiIntegration);
   const labels = await namespaceLabels(client, namespace, settings);
   return { by, settings, ledger, view, labels, nowMs: client.serverNow() };
-}
-
-async function namespaceLabels(client: KubeClient, name: string, { scope }: Settings) {
-  if (scope.mode === 'namespaces' || scope.selector === undefined) return undefined;
-  try {
-    return (await client.get(NAMESPACES, { name })).metadata.labels ?? {};
-  } catch (error) {
-    if (!KubeError.is(error, 'Forbidden', 'NotFound')) throw error;
-    return undefined;
-  }
 }

@@ -13,6 +13,7 @@ export const CLUSTER_FLAGS: readonly OwnFlag[] = [
   { name: 'kubeconfig' },
   { name: 'context' },
   { name: 'sandbox', bare: true },
+  { name: 'attune-namespace' },
 ];
 
 const OUTPUT: OwnFlag = { name: 'output', short: 'o' };

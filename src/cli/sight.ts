@@ -29,7 +29,12 @@ export function blindTo(
   return blindToNamespace(namespace, labels, settings);
 }
 
-function blindToNamespace(namespace: string, labels: Labels | undefined, { scope }: Settings): Blindness | undefined {
+/** Undefined: the namespace is watched, as far as is known. */
+export function blindToNamespace(
+  namespace: string,
+  labels: Labels | undefined,
+  { scope }: Pick<Settings, 'scope'>,
+): Blindness | undefined {
   if (scope.mode === 'namespaces') {
     if (scope.namespaces.includes(namespace)) return undefined;
     const rule = `only these namespaces are watched: ${scope.namespaces.join(', ')}`;

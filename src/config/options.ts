@@ -199,6 +199,7 @@ export const OPTIONS = {
   alertAdditionalInfo: textIfPresent({
     env: 'ALERT_ADDITIONAL_INFO',
     group: 'output',
+    sensitive: true,
     doc: 'If present, its text and ` : ` come before each alert.',
   }),
 
@@ -212,7 +213,7 @@ export const OPTIONS = {
   attuneNamespace: text({
     env: 'ATTUNE_NAMESPACE',
     group: 'process',
-    doc: 'Where the ledger is kept. Unset: POD_NAMESPACE, RELOADER_NAMESPACE, or that of the service account.',
+    doc: 'Where the ledger and attune-info are kept. Unset: POD_NAMESPACE, RELOADER_NAMESPACE, or that of the service account.',
   }),
   reloaderNamespace: text({
     env: 'RELOADER_NAMESPACE',

@@ -44,6 +44,7 @@ test('nothing given: the documented defaults', () => {
       context: '',
       enablePprof: false,
       pprofAddr: ':6060',
+      published: { shown: [], withheld: [] },
     },
     warnings: [
       'RELOADER_NAMESPACE is unset, the ConfigMap reloader-meta-info is not written',

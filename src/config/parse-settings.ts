@@ -3,6 +3,7 @@ import { type Finding, quote } from './finding.ts';
 import { noticesAbout } from './notices.ts';
 import type { Option } from './option.ts';
 import { OPTION_ROWS, type Values } from './options.ts';
+import { publishedFlags } from './published-flags.ts';
 import { type Settings, toSettings } from './settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,7 +18,8 @@ export function parseSettings(argv: readonly string[], env: Environment): Parsed
   const commandLine = readCommandLine(argv, FLAGS);
   const finding: Finding = { problems: [...commandLine.problems], warnings: [] };
   const values = readValues(commandLine, env, finding);
-  const settings = toSettings(values, new Set(commandLine.given.keys()), finding);
+  const decided = toSettings(values, new Set(commandLine.given.keys()), finding);
+  const settings = { ...decided, published: publishedFlags(commandLine, env, decided.scope) };
   const { problems, warnings } = finding;
   if (problems.length > 0 || commandLine.help) return { ok: false, problems, help: commandLine.help };
   return { ok: true, settings, warnings: [...warnings, ...noticesAbout(settings, commandLine)] };

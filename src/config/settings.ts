@@ -3,6 +3,7 @@ import { type KindName, WORKLOAD_KINDS } from '../api/kinds.ts';
 import { type Finding, quote } from './finding.ts';
 import { selectorOf } from './label-selector.ts';
 import type { Values } from './options.ts';
+import type { PublishedFlags } from './published-flags.ts';
 import { type Scope, scopeOf } from './scope.ts';
 
 interface AlertSettings {
@@ -57,10 +58,12 @@ export interface Settings {
   readonly context: string;
   readonly enablePprof: boolean;
   readonly pprofAddr: string;
+  /** What everybody may know of all this. */
+  readonly published: PublishedFlags;
 }
 
 /** Puts the values of the rows together, and checks what no row can check alone. */
-export function toSettings(values: Values, given: ReadonlySet<string>, finding: Finding): Settings {
+export function toSettings(values: Values, given: ReadonlySet<string>, finding: Finding): Omit<Settings, 'published'> {
   const compat = values.compat === 'stakater';
   if (values.enableHa && values.podName === '') finding.problems.push(needs('POD_NAME'));
   if (values.enableHa && values.podNamespace === '') finding.problems.push(needs('POD_NAMESPACE'));

@@ -79,6 +79,7 @@ somebody's home too. Creating cannot be limited to names.
   resources: [configmaps]
   resourceNames:
     - reloader-meta-info
+    - attune-info
     # The ledger's shards: their number doubles as it grows, up to all of these.
     {{- range until 64 }}
     - attune-ledger-{{ . }}

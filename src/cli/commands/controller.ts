@@ -15,6 +15,7 @@ import { createWebhook } from '../../telemetry/webhook.ts';
 import { controllerHelp, pageFor } from '../help.ts';
 import type { Io } from '../io.ts';
 import { publishMetaInfo } from '../meta-info.ts';
+import { publishing } from '../publish-info.ts';
 import { VERSION } from '../version.ts';
 
 const USAGE = '\nUsage: attune [controller] [flags]\nSee attune controller --help for what each flag does.\n';
@@ -120,7 +121,7 @@ export async function startController(
       log,
       metrics,
       report,
-      leadership,
+      leadership: publishing(leadership, { client, clock, log, settings: options }),
       notify: webhook && (() => leadership.mayWrite() && webhook.send()),
       onReady: () => {
         ready = true;

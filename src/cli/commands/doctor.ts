@@ -2,6 +2,7 @@ import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster-command.ts';
+import { rulings } from '../installation.ts';
 import type { Io } from '../io.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
@@ -11,8 +12,9 @@ import { type Diagnosis, type Difference, diagnose, type Reaction } from './doct
 const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
 
 Reads a cluster in which Stakater Reloader is installed and tells, workload by workload, whether anything would change
-with Attune in its place. Judges by the flags given, else by those of the Reloader in the cluster. Changes nothing. Ends
-with 0 if nothing would change, with 1 if something would, with 2 if it could not tell.
+with Attune in its place. Judges by the flags given, else by those of the Reloader in the cluster, else by those of the
+Attune that has taken over. Changes nothing. Ends with 0 if nothing would change, with 1 if something would, with 2 if it
+could not tell.
 
   -o, --output json           for programs
 ${clusterUsage('all namespaces')}`;
@@ -67,25 +69,32 @@ async function examine({ namespace, json }: Wanted, cluster: Cluster): Promise<n
   return reports.some(({ unread }) => unread.length > 0) ? COULD_NOT_TELL : 0;
 }
 
-async function subjects({ client, request, settings }: Cluster): Promise<readonly Subject[]> {
+async function subjects(cluster: Cluster): Promise<readonly Subject[]> {
+  const { client, request, settings } = cluster;
   const nobody = { installation: undefined, unread: [] };
   if (request.controller.length > 0) return [{ ...nobody, judgedBy: 'Judged by the flags given.', settings }];
   const installations = await findInstallations(client);
-  const defaults = { ...nobody, settings: settingsOf(parseSettings([], {})) };
-  if (!installations) {
-    const unread = ["deployments of all namespaces: this user may not list them, so Reloader's flags are not known"];
-    const judgedBy =
-      'You may not look for Stakater Reloader; judged by the default flags. If it has others, give them here.';
-    return [{ ...defaults, unread, judgedBy }];
-  }
-  if (installations.length === 0) {
-    return [{ ...defaults, judgedBy: 'No Stakater Reloader was found; judged by the default flags.' }];
-  }
+  if (!installations || installations.length === 0)
+    return [await withoutReloader(cluster, installations !== undefined)];
   return installations.map(({ parsed, ...installation }) => {
     const { namespace, name, image } = installation;
     const judgedBy = `Stakater Reloader: Deployment ${namespace}/${name}, ${image}`;
     return { installation, judgedBy, unread: [], settings: settingsOf(parsed, installation) };
   });
+}
+
+/** Who has taken over already is judged by the flags that Attune has, where they are known. */
+async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise<Subject> {
+  const [{ by, settings, namespace }] = await rulings(cluster, cluster.request.own.get('namespace'));
+  const isKnown = namespace !== undefined;
+  const judged = { installation: undefined, settings: isKnown ? settings : settingsOf(parseSettings([], {})) };
+  const rule = `judged by ${isKnown ? by : 'the default flags'}.`;
+  if (wasLookedFor) return { ...judged, unread: [], judgedBy: `No Stakater Reloader was found; ${rule}` };
+  const unread = ["deployments of all namespaces: this user may not list them, so Reloader's flags are not known"];
+  const judgedBy = `You may not look for Stakater Reloader; ${rule} If it has others, give them here.`;
+  // Who says where Attune is knows who rules here.
+  const isAsked = cluster.request.own.has('attune-namespace') && isKnown;
+  return { ...judged, unread: isAsked ? [] : unread, judgedBy };
 }
 
 function settingsOf(parsed: Installation['parsed'], at?: Report['installation']): Settings {

@@ -70,6 +70,18 @@ describe('doctor', () => {
     });
   });
 
+  it('where Attune has taken over, its flags count', async () => {
+    const metadata = { namespace: 'odd', name: 'attune-info', uid: 'i', resourceVersion: '1' };
+    const data = { version: '0.1.0', flags: '--auto-reload-all=true', publishedAt: '2030-01-31T12:00:04Z' };
+    readable = { ...empty(...EVERYTHING, `${APPS}/deployments`), '/api/v1/configmaps': [{ metadata, data }] };
+    expect(await attune('doctor', '-n', 'shop')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^No Stakater Reloader was found; judged by the flags of ConfigMap odd\/attune-info .*: --auto-reload-all=true\.\n/,
+      ),
+    });
+  });
+
   it('a namespace that does not exist is a mistake', async () => {
     expect(await attune('doctor', '-n', 'nope', '--auto-reload-all')).toMatchObject({
       code: 2,
@@ -92,10 +104,14 @@ describe('impact, and explain with it', () => {
 
   it('say that Attune may not be looked for', async () => {
     readable = { ...empty(...EVERYTHING), [`${APPS}/namespaces/shop/deployments`]: [auto] };
-    const words = 'the default flags: you may not look for Attune; if it has others, give them here';
+    const nothing = 'no ConfigMap attune-info can be read in shop, attune, reloader';
+    const cure = 'say with --attune-namespace where it is, or give its flags here';
+    const words = `the default flags: you may not look for Attune, and ${nothing}; ${cure}`;
     const { stdout } = await attune('impact', 'cm/app', '-n', 'shop', '-o', 'json');
     expect(JSON.parse(stdout)).toMatchObject({ judgedBy: words, complete: true });
     readable = { ...readable, ...empty(`${APPS}/deployments`) };
+    expect((await attune('impact', 'cm/app', '-n', 'shop')).stdout).toContain('no Deployment is an Attune, and no');
+    readable = { ...readable, ...empty('/api/v1/configmaps') };
     expect((await attune('impact', 'cm/app', '-n', 'shop')).stdout).toContain('no Attune was found in the cluster');
   });
 

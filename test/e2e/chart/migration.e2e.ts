@@ -149,6 +149,9 @@ describe('the other chart with nothing but the image changed, under its own righ
       await change(cluster.admin, shop, source);
       await Promise.all(places.map((place, at) => reaction(place, traces[at] ?? '')));
     }
+    // The rights of that chart are enough to tell everybody how it is set.
+    const { flags } = (await cluster.admin.get(`/api/v1/namespaces/${TOOLS}/configmaps/attune-info`))['data'];
+    expect(flags).toContain(`--reload-strategy=${strategy}`);
     await cluster.uninstall(shop);
   });
 });

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { cp, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -175,6 +177,24 @@ describe('always', () => {
     expect(new Set(unnamed.flatMap((rule) => rule.verbs))).toEqual(new Set(['create']));
   });
 
+  it('everybody may read the one ConfigMap in which it tells its flags, unless the values say no', async () => {
+    const manifests = await render({ namespace: 'elsewhere' });
+    const { metadata, rules } = only(manifests, 'Role', 'shop-attune-info');
+    expect(metadata.namespace).toBe('elsewhere');
+    expect(rules).toEqual([
+      { apiGroups: [''], resources: ['configmaps'], resourceNames: ['attune-info'], verbs: ['get'] },
+    ]);
+    const everybody = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:authenticated' };
+    expect(only(manifests, 'RoleBinding', 'shop-attune-info')).toMatchObject({
+      metadata: { namespace: 'elsewhere' },
+      roleRef: { kind: 'Role', name: 'shop-attune-info' },
+      subjects: [everybody],
+    });
+    for (const values of [{ attune: { infoForEverybody: false } }, reloader({ rbac: { enabled: false } })]) {
+      expect(JSON.stringify(await render(values))).not.toContain('system:authenticated');
+    }
+  });
+
   it('Roles only where namespaces are named, a ClusterRole only where all are watched', async () => {
     const rolesOf = async (values: Values) =>
       (await render(values)).flatMap(({ kind, metadata }) =>
@@ -211,8 +231,28 @@ describe('always', () => {
     });
   });
 
+  it.each(['nothing', '--kube-version=1.20', '--kube-version=1.36.0'])(
+    'a renderer that knows no cluster, and is told %s, renders it',
+    async (version) => {
+      const given = version === 'nothing' ? [] : [version];
+      const objects = parseAllDocuments(await helmOrThrow(['template', 'shop', CHART, ...given]));
+      expect(objects.map((each) => each.get('kind'))).toContain('Deployment');
+    },
+  );
+
+  it('a cluster that is too old is told so after the installation', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'attune-chart-'));
+    await cp(CHART, folder.path, { recursive: true });
+    // No renderer shows the notes of a version of one's choice, so they become a manifest.
+    await writeFile(`${folder.path}/templates/told.yaml`, 'told: {{ include "attune.warnings" . | toJson }}\n');
+    const told = (version: string) =>
+      helmOrThrow(['template', 'shop', folder.path, '--show-only=templates/told.yaml', `--kube-version=${version}`]);
+    expect(await told('1.20.15')).toContain('Kubernetes v1.20.15 is older than 1.21');
+    expect(await told('1.21.0-gke.1')).not.toContain('is older than');
+  });
+
   it('helm lint has nothing to say', async () => {
-    expect((await helm(['lint', CHART, '--strict', '--kube-version', '1.36.0'])).code).toBe(0);
+    expect((await helm(['lint', CHART, '--strict'])).code).toBe(0);
   });
 
   it('the plain manifests are those of the chart', async () => {

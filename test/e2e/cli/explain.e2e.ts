@@ -270,6 +270,8 @@ it('the flags of the Attune that watches the namespace count, unless flags are g
     },
   });
   const metadata = { name: 'attune', labels: { 'app.kubernetes.io/name': 'attune' } };
+  // As of a version that told nothing about itself.
+  await admin.delete(`/api/v1/namespaces/${place.home}/configmaps/attune-info`);
   await admin.create(`/apis/apps/v1/namespaces/${place.home}/deployments`, { ...installed, metadata });
   await create('plain', { pod: podUsing(APP, 'envFrom') });
   const access = await serviceAccount(place.space, 'reader', [

@@ -7,6 +7,8 @@ import { commandLine } from './run.ts';
 const PAUSED_AT = 'deployment.reloader.stakater.com/paused-at';
 const PERIOD = { 'deployment.reloader.stakater.com/pause-period': '1h' };
 const now = () => new Date().toISOString().replace(/\.\d+/, '');
+// Other test files run Attune too, and its flags would count.
+const DEFAULTS = '--reload-strategy=env-vars';
 const shop = await namespace('resume');
 const admin = api();
 const path = (name = '') => `/apis/apps/v1/namespaces/${shop}/deployments${name && `/${name}`}`;
@@ -26,7 +28,7 @@ it('ends what a reloader began, long before its time, and nothing else', async (
   await paused('period-gone', { [PAUSED_AT]: now() });
   await paused('users', PERIOD);
 
-  const { code, stdout } = await attune('resume', '-n', shop);
+  const { code, stdout } = await attune('resume', '-n', shop, DEFAULTS);
   expect(code).toBe(0);
   expect(stdout.split('\n').sort()).toEqual([
     '',
@@ -38,7 +40,10 @@ it('ends what a reloader began, long before its time, and nothing else', async (
   expect(await state('period-gone')).toEqual({ paused: false, pausedAt: undefined });
   expect(await state('users')).toEqual({ paused: true, pausedAt: undefined });
 
-  expect(await attune('resume', '-n', shop)).toMatchObject({ code: 0, stdout: 'nothing was paused by a reloader\n' });
+  expect(await attune('resume', '-n', shop, DEFAULTS)).toMatchObject({
+    code: 0,
+    stdout: 'nothing was paused by a reloader\n',
+  });
 });
 
 describe('where', () => {
@@ -74,7 +79,7 @@ it('somebody else writes at the same time: looks again and resumes', async () =>
   await paused('busy', { [PAUSED_AT]: now() });
   const proxy = await faultProxy();
   proxy.setRules([{ fault: { type: 'status', code: 409 }, verbs: ['patch'], times: 2 }]);
-  expect(await commandLine(proxy.access)('resume', '-n', shop)).toMatchObject({ code: 0 });
+  expect(await commandLine(proxy.access)('resume', '-n', shop, DEFAULTS)).toMatchObject({ code: 0 });
   expect(await state('busy')).toMatchObject({ paused: false });
   expect(proxy.faults).toBe(2);
 });
@@ -83,7 +88,7 @@ it('what it may not write stays paused, is named, and the end is no success', as
   await paused('locked', { [PAUSED_AT]: now() });
   const rules = [{ apiGroups: ['apps'], resources: ['deployments'], verbs: ['list'] }];
   const reader = await serviceAccount(shop, 'reader', rules);
-  const { code, stderr } = await commandLine(reader)('resume', '-n', shop);
+  const { code, stderr } = await commandLine(reader)('resume', '-n', shop, DEFAULTS);
   expect(code).toBe(1);
   expect(stderr).toMatch(new RegExp(`Deployment ${shop}/locked is still paused: .*Forbidden`));
 });

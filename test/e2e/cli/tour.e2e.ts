@@ -48,6 +48,9 @@ it('stays, and every command that it prints works as printed', { timeout: 300_00
     answers.push(stdout);
   }
   expect(answers.join('\n')).toMatch(/✗ ConfigMap app: a change does not roll it \(not-asked\)/);
+  const judged = answers.filter((answer) => answer.includes('judged by'));
+  expect(judged).toHaveLength(2);
+  for (const answer of judged) expect(answer).toMatch(/judged by +the flags of ConfigMap attune\/attune-info/);
   // The commands let worker ask and change the ConfigMap: the tour follows.
   await untilLine(program, /ConfigMap demo\/app changed → Deployment demo\/worker rolled \(auto\)/);
   process.kill(program.pid, 'SIGINT');
