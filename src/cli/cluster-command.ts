@@ -1,4 +1,6 @@
+import { quote } from '../config/finding.ts';
 import { parseSettings } from '../config/parse-settings.ts';
+import { isNamespaceName } from '../config/scope.ts';
 import type { Settings } from '../config/settings.ts';
 import { KubeClient } from '../kube/client.ts';
 import { connect } from '../kube/connection.ts';
@@ -55,10 +57,11 @@ export async function runClusterCommand<T>(
     return 0;
   }
   const home = request.own.get('attune-namespace');
+  const misnamed = home === undefined || isNamespaceName(home) ? [] : [notANamespace(home)];
   const parsed = parseSettings(request.controller, home === undefined ? io.env : { ...io.env, ATTUNE_NAMESPACE: home });
   const wanted = read(request);
-  if (request.problems.length > 0 || !parsed.ok || typeof wanted === 'string') {
-    const problems = [...request.problems, ...(parsed.ok ? [] : parsed.problems)];
+  if (request.problems.length + misnamed.length > 0 || !parsed.ok || typeof wanted === 'string') {
+    const problems = [...request.problems, ...misnamed, ...(parsed.ok ? [] : parsed.problems)];
     if (typeof wanted === 'string') problems.push(wanted);
     io.stderr(
       `${problems.map((problem) => `attune ${name}: ${problem}\n`).join('')}attune ${name} --help tells more\n`,
@@ -77,6 +80,9 @@ export async function runClusterCommand<T>(
     return failure;
   }
 }
+
+const notANamespace = (name: string): string =>
+  `--attune-namespace must be the name of a namespace, not ${quote(name)}`;
 
 /** What is wrong with words where only flags are understood; one that is no name may be a credential. */
 export function refusedOperands({ operands }: Request): string | undefined {

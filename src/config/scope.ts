@@ -36,4 +36,5 @@ const names = (list: readonly string[]): readonly string[] => [
   ...new Set(list.map((name) => name.trim()).filter((name) => name !== '')),
 ];
 
-const isNamespaceName = (name: string): boolean => name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);
+export const isNamespaceName = (name: string): boolean =>
+  name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);

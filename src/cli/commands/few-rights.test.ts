@@ -130,6 +130,13 @@ describe('impact, and explain with it', () => {
   });
 });
 
+it.each(['', 'My Space', '../kube-system'])('--attune-namespace=%s is refused', async (name) => {
+  const { code, stderr } = await attune('explain', 'deploy/web', `--attune-namespace=${name}`, '-o', 'yaml');
+  expect(code).toBe(2);
+  expect(stderr).toContain(`--attune-namespace must be the name of a namespace, not ${JSON.stringify(name)}`);
+  expect(stderr).toContain('-o knows json');
+});
+
 it.each(['resume', 'doctor'])('%s does not repeat a word that may be a credential', async (command) => {
   const { code, stderr } = await attune(command, 'https://user:token@example.com');
   expect(code).toBe(2);
