@@ -1,17 +1,50 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { INFO_NAME } from '../../src/cli/attune-info.ts';
 import { MAX_SHARDS } from '../../src/controller/checkpoint.ts';
 
 interface Rule {
+  readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
 }
 
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules?: readonly Rule[];
+  readonly roleRef?: { readonly name: string };
+  readonly subjects?: readonly { readonly name: string }[];
+}
+
+const manifests = parseAllDocuments(readFileSync(new URL('../../deploy/attune.yaml', import.meta.url), 'utf8')).map(
+  (document) => document.toJS() as Manifest,
+);
+const rulesOf = (name: string | undefined): readonly Rule[] =>
+  manifests.find(({ kind, metadata }) => kind === 'Role' && metadata.name === name)?.rules ?? [];
+
 it('the Role names every shard that the ledger may grow to, and no other', () => {
-  const text = readFileSync(new URL('../../deploy/attune.yaml', import.meta.url), 'utf8');
-  const rules = parseAllDocuments(text).flatMap((document) => (document.toJS()?.rules ?? []) as Rule[]);
+  const rules = manifests.flatMap((each) => each.rules ?? []);
   const shards = rules.flatMap(({ resourceNames = [] }) =>
     resourceNames.filter((name) => /^attune-ledger-\d/.test(name)),
   );
   expect(shards).toEqual(Array.from({ length: MAX_SHARDS }, (_, n) => `attune-ledger-${n}`));
+});
+
+it('everybody may read what a controller tells of itself, and nothing else; the controller may write it', () => {
+  const forEverybody = manifests.filter(({ subjects = [] }) => subjects.some(({ name }) => name.startsWith('system:')));
+  expect(forEverybody.map(({ kind, subjects }) => [kind, subjects?.map(({ name }) => name)])).toEqual([
+    ['RoleBinding', ['system:authenticated']],
+  ]);
+  expect(rulesOf(forEverybody[0]?.roleRef?.name)).toEqual([
+    { apiGroups: [''], resources: ['configmaps'], resourceNames: [INFO_NAME], verbs: ['get'] },
+  ]);
+  const verbs = rulesOf('attune-own')
+    .filter(
+      ({ resources, resourceNames = [INFO_NAME] }) =>
+        resources[0] === 'configmaps' && resourceNames.includes(INFO_NAME),
+    )
+    .flatMap((rule) => rule.verbs);
+  expect(verbs.toSorted()).toEqual(['create', 'get', 'update']);
 });

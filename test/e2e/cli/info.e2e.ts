@@ -104,6 +104,19 @@ describe('what a controller tells of itself', () => {
     });
   });
 
+  it('is told by the one who leads, and by the next one when it does', async () => {
+    const replica = (name: string) => place.start(['--enable-ha=true'], { env: { POD_NAME: name } });
+    const identity = async () => (await admin.get(infoPath()))['data'].identity;
+    const one = await replica('one');
+    await until(async () => (await identity()) === 'one', { what: 'the word of the first' });
+    // A standby is ready when it could take over.
+    const two = await replica('two');
+    expect(await identity()).toBe('one');
+    await one.stop();
+    await until(async () => (await identity()) === 'two', { what: 'the word of the second' });
+    await two.stop();
+  });
+
   it('is nothing that may be a password', async () => {
     const controller = await place.start(['--webhook-url=http://user:hunter2@127.0.0.1:9/hunter3'], {
       env: { ALERT_WEBHOOK_URL: 'http://127.0.0.1:9/hunter4', ALERT_ADDITIONAL_INFO: 'hunter5' },
