@@ -29,6 +29,8 @@ export interface Option<T> {
   readonly doc: string;
   /** May hold a credential: a problem with it is told without its text. */
   readonly sensitive?: true;
+  /** Says how this process reaches the cluster from its machine: nobody else's business, and not published. */
+  readonly local?: true;
   /** Takes every value given, in order: for lists they add up, otherwise the last one counts. None: the fallback. */
   readonly parse: (texts: readonly string[]) => Parsed<T>;
 }
@@ -41,6 +43,7 @@ interface Row {
   readonly group: Group;
   readonly doc: string;
   readonly sensitive?: true;
+  readonly local?: true;
 }
 
 /** A real boolean of pflag: bare, or with one of Go's spellings. */

@@ -232,12 +232,14 @@ export const OPTIONS = {
   }),
   kubeconfig: text({
     flag: 'kubeconfig',
+    local: true,
     env: 'KUBECONFIG',
     group: 'process',
     doc: 'Path of the kubeconfig. Unset: ~/.kube/config if it exists, else the service account of the pod.',
   }),
   context: text({
     flag: 'context',
+    local: true,
     group: 'process',
     doc: 'Context of the kubeconfig. Unset: its current one.',
   }),

@@ -34,7 +34,7 @@ describe('what is shown gives the same settings again', () => {
   });
 });
 
-test('a variable that no flag stands for is not shown', () => {
+test('what no flag stands for is not shown, nor how the program reaches the cluster', () => {
   const env = {
     ALERT_SINK: 'slack',
     ALERT_ADDITIONAL_INFO: 'hunter2',
@@ -42,20 +42,21 @@ test('a variable that no flag stands for is not shown', () => {
     HOME: '/home/me',
   };
   expect(published([], env)).toEqual({ shown: [], withheld: [] });
+  expect(published(['--kubeconfig=/home/me/config', '--context=me@home'])).toEqual({ shown: [], withheld: [] });
 });
 
 describe('what may hold a credential', () => {
   const URL = 'https://user:hunter2@example.com/T0/hunter3';
 
   it('is withheld in whatever row it stands', () => {
-    const accepted = OPTION_ROWS.flatMap(([, { flag, env = '' }]) => {
+    const accepted = OPTION_ROWS.flatMap(([, { flag, env = '', local = false }]) => {
       const parsed = flag === undefined ? parseSettings([], { [env]: URL }) : parseSettings([`--${flag}=${URL}`], {});
       // What is refused is not published either.
-      return parsed.ok ? [{ flag, ...parsed.settings.published }] : [];
+      return parsed.ok ? [{ told: local ? undefined : flag, ...parsed.settings.published }] : [];
     });
     expect(accepted.length).toBeGreaterThan(10);
-    for (const { flag, shown, withheld } of accepted) {
-      expect({ shown, withheld }).toEqual({ shown: [], withheld: flag === undefined ? [] : [flag] });
+    for (const { told, shown, withheld } of accepted) {
+      expect({ shown, withheld }).toEqual({ shown: [], withheld: told === undefined ? [] : [told] });
     }
     expect(JSON.stringify(published(['--log-format=user:hunter2@host', '--log-level=a\nb']).shown)).toBe('[]');
   });

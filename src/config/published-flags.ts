@@ -18,8 +18,8 @@ export interface PublishedFlags {
 export function publishedFlags({ given }: CommandLine, env: Environment, scope: Scope): PublishedFlags {
   const shown = scope.mode === 'namespaces' ? [`--namespaces=${scope.namespaces.join(',')}`] : [];
   const withheld: string[] = [];
-  for (const [name, { flag, env: variable, type, sensitive }] of OPTION_ROWS) {
-    if (flag === undefined || name === 'namespaces') continue;
+  for (const [name, { flag, env: variable, type, sensitive, local }] of OPTION_ROWS) {
+    if (flag === undefined || local || name === 'namespaces') continue;
     const texts = given.get(flag) ?? [env[variable ?? '']].filter((text) => text !== undefined);
     // Lists add up, otherwise the last one counts.
     const counting = type === 'strings' ? texts : texts.slice(-1);
