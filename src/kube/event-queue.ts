@@ -48,7 +48,7 @@ export class EventQueue {
       this.#waiting.set(key, { ...same, count: same.count + 1, lastAt: at });
       return true;
     }
-    const bytes = FIXED_BYTES + BYTES_PER_CHARACTER * event.message.length;
+    const bytes = FIXED_BYTES + BYTES_PER_CHARACTER * lengthOf(event);
     if (this.#bytes + bytes > this.#maxBytes) return false;
     this.#bytes += bytes;
     this.#waiting.set(key, { key, event, bytes, count: 1, firstAt: at, lastAt: at });
@@ -82,3 +82,7 @@ export class EventQueue {
     return count;
   }
 }
+
+/** Characters of what differs from Event to Event. */
+const lengthOf = ({ message, annotations = {} }: EventPost): number =>
+  Object.entries(annotations).reduce((sum, [key, text]) => sum + key.length + text.length, message.length);

@@ -13,7 +13,7 @@ import { beginJudging, type Judging } from '../judging.ts';
 import { sourceTarget, type Target, workloadTarget } from '../kind-words.ts';
 import type { Request } from '../request.ts';
 import { blindTo, blindToSource } from '../sight.ts';
-import { isUndelivered, lastWriteOf, reloaderEvents } from '../traces.ts';
+import { isUndelivered, lastWriteOf, newestOf, reloaderEvents } from '../traces.ts';
 import { explanationText, type WorkloadReport } from './explain-text.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
@@ -158,6 +158,6 @@ async function reportOn(
     problems: workload.intent.problems.map(({ path, message }) => `${path} ${message}`),
     notes: [...notes, ...view.unread, ...ledger.notes],
     sources,
-    events,
+    events: newestOf(events),
   };
 }
