@@ -91,9 +91,10 @@ function finish(deps: ReconcileDeps, pass: Pass, changes: readonly Change[], out
   const { key, state, startedAt } = pass;
   const isKnown = deps.engine.states.get(key) === state;
   settle(deps, state, changes);
-  if (isKnown) deps.engine.wrote(state);
+  // Before what happened to the write is noticed: the last word is the one that counts.
   if (typeof outcome === 'object') deps.report.reloaded(state, changes, startedAt, outcome);
   else deps.report.unchanged(state, changes, outcome, startedAt);
+  if (isKnown) deps.engine.wrote(state);
   if (isKnown && state.waiting.size > 0) deps.engine.open.schedule(key, state);
 }
 

@@ -72,6 +72,25 @@ test('an Event may carry annotations; with others it is no repetition, and they 
   ]);
 });
 
+test('Events of one object arrive in their order, however slow one is; others do not wait for it', async () => {
+  const held = Promise.withResolvers<void>();
+  const arrived: string[] = [];
+  const answer: Answer = async (exchange) => {
+    const { message } = JSON.parse(exchange.body);
+    if (message === 'reloaded') await held.promise;
+    arrived.push(message);
+    exchange.json(201, {});
+  };
+  const { sink, handled } = await start({ create: [answer] });
+  for (const message of ['reloaded', 'reverted']) sink.post(event(message));
+  sink.post(event('of another', 'api'));
+  await handled(1);
+  expect(arrived).toEqual(['of another']);
+  held.resolve();
+  await handled(3);
+  expect(arrived).toEqual(['of another', 'reloaded', 'reverted']);
+});
+
 test('an Event as kubectl describe shows it', async () => {
   const { api, sink, handled } = await start();
   sink.post(event('rolled'));
