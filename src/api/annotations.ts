@@ -49,3 +49,5 @@ export const ON_CHANGE = 'attune.dev/on-change';
 export const RETRY = 'attune.dev/retry';
 /** On the pod template: makes it differ when the data changed but Stakater's hash did not. */
 export const NUDGE = 'attune.dev/nudge';
+/** On an Event about several sources: all of them, for programs. */
+export const SOURCES = 'attune.dev/sources';

@@ -1,8 +1,10 @@
+import { SOURCES } from '../api/annotations.ts';
 import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { EVENTS } from '../api/resources.ts';
 import { SOURCE_TYPE, type SourceRef } from '../api/sources.ts';
 import { FIELD_MANAGER } from '../controller/act.ts';
+import { isCarried } from '../controller/source-list.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 
@@ -14,6 +16,8 @@ export interface Trace {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
+  /** All that it is about, where these are several. */
+  readonly sources?: string | undefined;
 }
 
 const MAX_TRACES = 5;
@@ -29,7 +33,7 @@ export function lastWriteOf(object: KubeObject): string | undefined {
   return times.at(-1) || undefined;
 }
 
-/** The newest few, oldest first; none where Events may not be read. */
+/** Oldest first; none where Events may not be read. */
 export async function reloaderEvents(client: KubeClient, { metadata }: KubeObject): Promise<readonly Trace[]> {
   const { namespace, uid } = metadata;
   const traces: Trace[] = [];
@@ -40,17 +44,34 @@ export async function reloaderEvents(client: KubeClient, { metadata }: KubeObjec
   } catch (error) {
     if (!KubeError.is(error, 'Forbidden')) throw error;
   }
-  return traces.sort((a, b) => a.at.localeCompare(b.at) || a.version - b.version).slice(-MAX_TRACES);
+  return traces.sort((a, b) => a.at.localeCompare(b.at) || a.version - b.version);
 }
 
-/** Whether the last word about a source is that another writer keeps undoing the rollout; the words are the report's. */
-export function isUndelivered(traces: readonly Trace[], { kind, name }: SourceRef): boolean {
-  const last = traces.findLast(
-    ({ reason, message }) =>
-      (reason === REVERTED && message.includes(`${kind} ${name};`)) ||
-      (reason === 'Reloaded' && message.includes(`'${name}' of type '${SOURCE_TYPE[kind]}'`)),
-  );
-  return last?.reason === REVERTED && last.message.includes('undelivered');
+/** As many as are worth showing. */
+export const newestOf = (traces: readonly Trace[]): readonly Trace[] =>
+  traces.slice(-MAX_TRACES).map(({ sources: _, ...trace }) => trace);
+
+/**
+ * Whether the last word about a source is that another writer keeps undoing the rollout. What an Event says of so many that
+ * it could not name them all is believed where it is bad news only: a change that may be lost has to be seen.
+ */
+export function isUndelivered(traces: readonly Trace[], ref: SourceRef): boolean {
+  const last = traces.findLast((trace) => {
+    const isAbout = aboutSource(trace, ref);
+    return isAbout === 'yes' || (isAbout === 'perhaps' && isGivenUp(trace));
+  });
+  return last !== undefined && isGivenUp(last);
+}
+
+const isGivenUp = ({ reason, message }: Trace): boolean => reason === REVERTED && message.includes('undelivered');
+
+/** The words are the report's. */
+function aboutSource({ reason, message, sources }: Trace, ref: SourceRef): 'yes' | 'no' | 'perhaps' {
+  if (reason !== REVERTED && reason !== 'Reloaded') return 'no';
+  if (sources !== undefined) return isCarried(sources, ref);
+  const { kind, name } = ref;
+  const words = reason === REVERTED ? `${kind} ${name};` : `'${name}' of type '${SOURCE_TYPE[kind]}'`;
+  return message.includes(words) ? 'yes' : 'no';
 }
 
 function asTrace(event: KubeObject): readonly Trace[] {
@@ -58,5 +79,6 @@ function asTrace(event: KubeObject): readonly Trace[] {
   if (!textIn(objectIn(source)['component']).startsWith('reloader')) return [];
   const at = textIn(lastTimestamp) || textIn(eventTime);
   const version = Number(event.metadata.resourceVersion) || 0;
-  return [{ at, version, type: textIn(type), reason: textIn(reason), message: textIn(message) }];
+  const sources = event.metadata.annotations?.[SOURCES];
+  return [{ at, version, type: textIn(type), reason: textIn(reason), message: textIn(message), sources }];
 }

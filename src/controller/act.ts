@@ -34,7 +34,18 @@ export interface Change {
 }
 
 /** `same`: upstream's rules see nothing to write. `left`: nothing is to happen to a workload like this. */
-export type Outcome = 'written' | 'same' | 'left';
+export type Outcome = Written | 'same' | 'left';
+
+/** With the Job that there is now, where it takes one. */
+export interface Written {
+  readonly job: NewJob | undefined;
+}
+
+/** One that a CronJob ran, or that was made in place of another. */
+export interface NewJob {
+  readonly name: string;
+  readonly uid: string;
+}
 
 /** It has begun, takes its time, and goes on by itself; nothing is done before `finished`. */
 export interface UnderWay {
@@ -92,33 +103,37 @@ export function createAct(deps: ActDeps): Act {
     if (action === 'patch') return patch(deps, { kind, state, changes, edit, now });
     if (action === 'replace') return replace(deps, state, edit);
     const seq = state.seq + 1;
-    await run(deps, { state, changes, edit, now });
-    return written(deps, state, seq);
+    const job = await run(deps, { state, changes, edit, now });
+    return written(deps, state, seq, job);
   };
 }
 
 async function replace(deps: ActDeps, state: WorkloadState, edit: TemplateEdit): Promise<Outcome | UnderWay> {
   const seq = state.seq + 1;
-  const replacing = await deps.replacements.replace(state, edit);
-  if (!replacing) return written(deps, state, seq);
-  return { ...replacing, finished: replacing.finished.then(() => written(deps, state, seq)) };
+  const { finished, late } = await deps.replacements.replace(state, edit);
+  if (!late) return written(deps, state, seq, await finished);
+  return { late, finished: finished.then((job) => written(deps, state, seq, job)) };
 }
 
 /** The watch may have brought the Job, and the number with it. */
-function written(deps: ActDeps, state: WorkloadState, seq: number): Outcome {
+function written(deps: ActDeps, state: WorkloadState, seq: number, job: KubeObject | undefined): Outcome {
   state.seq = Math.max(state.seq, seq);
-  return done(deps, state, 'written');
+  return done(deps, state, { job: job && { name: job.metadata.name, uid: job.metadata.uid } });
 }
 
-async function run(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): Promise<void> {
+/** The Job that runs; undefined if it is known by its name and no more. */
+async function run(
+  deps: ActDeps,
+  { state, changes, edit, now }: Omit<Rollout, 'kind'>,
+): Promise<KubeObject | undefined> {
   // Where Jobs are not followed nobody would read it.
   const isRecorded = !deps.policy.compat && !deps.policy.ignoredKinds.has('Job');
   const record = isRecorded ? recordOf(deps, { state, changes, edit, now }).text : undefined;
   const { when, job } = await deps.jobs.run(state, changes, { edit, record });
   if (when === 'now') deps.ran(state, Number(job.metadata.resourceVersion));
-  if (when === 'now' || !job) return;
+  if (when === 'now' || !job) return job;
   deps.foundRun(deps.parse(JOBS, job));
-  if (changes.every(({ id, current }) => state.applied.get(id) === current)) return;
+  if (changes.every(({ id, current }) => state.applied.get(id) === current)) return job;
   throw new KubeError({
     verb: 'create',
     path: `jobs/${job.metadata.namespace}/${job.metadata.name}`,
@@ -166,7 +181,7 @@ async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout
   state.seq = Math.max(state.seq, seq);
   if (!record?.whole) deps.touch(state);
   deps.seen(deps.parse(kind, answer));
-  return 'written';
+  return { job: undefined };
 }
 
 async function send(

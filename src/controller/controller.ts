@@ -1,3 +1,4 @@
+import { refOfKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { patiently } from '../kube/patiently.ts';
@@ -114,7 +115,7 @@ async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Prom
     clock: deps.clock,
     handle: (key) => reconcile(reconcileDeps, key),
     failed: (key, error) => {
-      deps.log.error('a pass failed', { workload: key, error: String(error) });
+      deps.log.error('reconciling failed', { ...refOfKey(key), error: String(error), retry: 'soon' });
       queue.retry(key, KubeError.is(error) ? setbackOf(error) : undefined);
     },
   });

@@ -2,9 +2,11 @@ import type { SourceRef } from '../api/sources.ts';
 import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
+import { askingIn, pendingIn } from './census.ts';
 import { Checkpoint } from './checkpoint.ts';
 import type { ControllerDeps } from './controller.ts';
 import { Engine } from './engine.ts';
+import type { EngineDeps } from './engine-deps.ts';
 import { Graph } from './graph.ts';
 import type { Installation } from './installation-key.ts';
 import { Listed } from './listed.ts';
@@ -67,6 +69,7 @@ export function createCore(
   const begin = (): void => {
     begun = true;
     deps.metrics.beforeRender(() => fillGauges(deps, engine, sources, reader));
+    tellWatched(deps, engine, { graph, sources, inScope });
   };
   return {
     sources,
@@ -132,21 +135,29 @@ function createReader(
   });
 }
 
+function tellWatched(
+  { notify, options, report }: ControllerDeps,
+  engine: Engine,
+  known: Pick<EngineDeps, 'graph' | 'sources' | 'inScope'>,
+): void {
+  const asking = notify ? undefined : askingIn(engine, { ...known, policy: options });
+  let sources = 0;
+  for (const count of known.sources.counts().values()) sources += count;
+  report.watching({ asking, sources });
+}
+
 function fillGauges(
-  { metrics, leadership }: ControllerDeps,
+  { metrics, leadership, options }: ControllerDeps,
   { states }: Engine,
   sources: SourceBook,
   reader: SourceReader,
 ): void {
-  let waiting = 0;
-  let undelivered = 0;
-  for (const state of states.values()) {
-    if (state.waiting.size > 0) waiting += 1;
-    undelivered += state.undelivered.size;
-  }
+  const isLeader = leadership.mayWrite();
+  // What waits on a standby, another brings.
+  const { waiting, pending, undelivered } = pendingIn(isLeader ? states.values() : [], options.keys);
   metrics.set('attune_unread_sources', {}, reader.pending);
-  metrics.set('attune_leader', {}, leadership.mayWrite() ? 1 : 0);
-  metrics.set('attune_pending_workloads', {}, waiting);
+  metrics.set('attune_leader', {}, isLeader ? 1 : 0);
+  metrics.set('attune_pending_workloads', {}, pending);
   metrics.set('reloader_workqueue_depth', {}, waiting);
   metrics.set('attune_undelivered_changes', {}, undelivered);
   for (const [kind, count] of sources.counts()) metrics.set('attune_source_objects', { kind }, count);

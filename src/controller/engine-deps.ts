@@ -66,7 +66,7 @@ export interface EngineDeps {
   readonly report: {
     sourceChanged(ref: SourceRef, turn: Turn, verdicts: readonly (readonly [WorkloadState, Verdict])[]): void;
     settledByOther(state: WorkloadState, ref: SourceRef): void;
-    reverted(state: WorkloadState, ref: SourceRef, again: boolean): void;
+    reverted(state: WorkloadState, refs: readonly SourceRef[], again: boolean): void;
     problems(state: WorkloadState): void;
     queued(): void;
   };

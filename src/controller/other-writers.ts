@@ -146,19 +146,22 @@ export class OtherWriters {
    * True if there was such a mark.
    */
   noticeRevert(state: WorkloadState): boolean {
-    let isReverted = false;
+    const again: SourceRef[] = [];
+    const never: SourceRef[] = [];
     for (const [id, mark] of state.wrote) {
       const ref = refOf(id, state.workload.ref.namespace);
       if (!this.#isTaken(state, ref, mark) || this.#isMarked(state.workload, ref)) continue;
       const current = this.#deps.sources.current(ref);
-      const again = state.reapplied.get(id) !== current;
-      isReverted = true;
+      const isAgain = state.reapplied.get(id) !== current;
+      (isAgain ? again : never).push(ref);
       state.wrote.delete(id);
       state.applied.set(id, UNKNOWN);
-      if (again) state.reapplied.set(id, current);
+      if (isAgain) state.reapplied.set(id, current);
       else state.undelivered.set(id, true);
-      this.#deps.report.reverted(state, ref, again);
     }
+    if (again.length > 0) this.#deps.report.reverted(state, again, true);
+    if (never.length > 0) this.#deps.report.reverted(state, never, false);
+    const isReverted = again.length + never.length > 0;
     const version = Number(state.workload.resourceVersion);
     if (isReverted) this.#returned(state, [], { after: version, upTo: version });
     return isReverted;

@@ -22,7 +22,11 @@ export interface PausesDeps {
   /** The newest we know; undefined: gone. */
   readonly workload: (key: WorkloadKey) => Workload | undefined;
   readonly seen: (object: KubeObject) => void;
-  readonly report: { resumed(workload: Workload): void; notResumed(workload: Workload, error: KubeError): void };
+  readonly report: {
+    paused(workload: Workload, untilMs: number): void;
+    resumed(workload: Workload, by: 'us' | 'another'): void;
+    notResumed(workload: Workload, error: KubeError): void;
+  };
 }
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
@@ -35,6 +39,8 @@ const WORKERS = 4;
 export class Pauses {
   readonly #deps: PausesDeps;
   readonly #queue: KeyedQueue<WorkloadKey>;
+  /** The pauses that were told, by their beginning. */
+  readonly #told = new Map<WorkloadKey, string | undefined>();
   readonly #tidied = new Map<WorkloadKey, string | undefined>();
 
   constructor(deps: PausesDeps) {
@@ -47,6 +53,7 @@ export class Pauses {
   seen(workload: Workload): void {
     if (workload.ref.kind !== 'Deployment') return;
     const key = workloadKey(workload.ref);
+    this.#tell(key, workload);
     if (!workload.paused) {
       if (this.#isLeftOver(workload)) this.#queue.add(key);
       return;
@@ -77,11 +84,14 @@ export class Pauses {
   async #resume(key: WorkloadKey): Promise<void> {
     const { client, keys, fieldManager, report, mayWrite, seen } = this.#deps;
     const workload = this.#deps.workload(key);
+    if (!workload) this.#told.delete(key);
     if (!workload || !mayWrite()) return;
     const step = this.#stepOf(workload);
     if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
     const isLeftOver = this.#isLeftOver(workload);
     if (step.do !== 'resume' && !isLeftOver) return;
+    // What is seen from here on is our own doing.
+    this.#told.delete(key);
     const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys, resume: true });
     try {
       seen(await client.patch<KubeObject>(DEPLOYMENTS, workload.ref, body, { type, fieldManager }));
@@ -90,7 +100,20 @@ export class Pauses {
       throw error;
     }
     if (isLeftOver) this.#tidied.set(key, workload.annotations[keys.pausedAt]);
-    else report.resumed(workload);
+    else report.resumed(workload, 'us');
+  }
+
+  /** The beginning of a pause, and an end that is not our doing. What arrives late is no news. */
+  #tell(key: WorkloadKey, workload: Workload): void {
+    const { keys, report, mayWrite } = this.#deps;
+    const isNewest = this.#deps.workload(key)?.resourceVersion === workload.resourceVersion;
+    if (!isNewest || !mayWrite()) return;
+    if (!workload.paused && this.#told.delete(key)) report.resumed(workload, 'another');
+    const step = this.#stepOf(workload);
+    const pausedAt = workload.annotations[keys.pausedAt];
+    if (step.do !== 'hold' || this.#told.get(key) === pausedAt) return;
+    this.#told.set(key, pausedAt);
+    report.paused(workload, step.untilMs);
   }
 
   /** The end is a moment of the server's time, which the annotation was written in. */

@@ -60,6 +60,7 @@ test('what went back while it was written is written back', async () => {
 
 test('a write that is undone before its answer comes is noticed', async () => {
   const world = await writing();
+  world.report.reloaded = () => void world.told.push('reloaded');
   world.put(source('B', 10));
   const pass = world.reconcile();
   await eventually(() => world.writes.length).toBe(1);
@@ -68,7 +69,8 @@ test('a write that is undone before its answer comes is noticed', async () => {
   world.engine.workloadSeen(web(21, { annotations }), 'watch');
   world.writes[0]?.json(200, webObject(20, { mark: 'B', annotations }));
   await pass;
-  expect(world.told).toEqual(['reverted']);
+  // In this order: the last word is the one that counts.
+  expect(world.told).toEqual(['reloaded', 'reverted']);
   expect(world.waits()).toEqual([ID]);
 });
 

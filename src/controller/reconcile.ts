@@ -4,7 +4,7 @@ import type { Workload, WorkloadKey } from '../domain/workload.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Setback } from '../runtime/queue.ts';
-import type { Act, Change, Outcome, UnderWay } from './act.ts';
+import type { Act, Change, Outcome, UnderWay, Written } from './act.ts';
 import type { Engine } from './engine.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { isRefusal, setbackOf } from './setback.ts';
@@ -29,12 +29,19 @@ export interface ReconcileDeps {
   readonly catchUp: (state: WorkloadState) => Promise<void>;
   readonly report: {
     taken(state: WorkloadState): void;
-    failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: string): void;
-    reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void;
-    unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left'): void;
+    failed(state: WorkloadState, changes: readonly Change[], failure: Failure): void;
+    reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number, written: Written): void;
+    unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left', startedAt: number): void;
     settledByOther(state: WorkloadState, ref: SourceRef): void;
     problems(state: WorkloadState): void;
   };
+}
+
+/** Why a pass came to nothing, when it began, and when there will be another. */
+export interface Failure {
+  readonly error: KubeError;
+  readonly startedAt: number;
+  readonly retry: string;
 }
 
 const MAX_CONFLICTS = 10;
@@ -68,7 +75,7 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
   try {
     if (await settleDelivered(deps, state, changes)) return false;
     const outcome = await deps.act(state, changes);
-    if (typeof outcome === 'object') void follow(deps, pass, changes, outcome);
+    if (isUnderWay(outcome)) void follow(deps, pass, changes, outcome);
     else finish(deps, pass, changes, outcome);
     return true;
   } catch (error) {
@@ -77,13 +84,17 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
   }
 }
 
+const isUnderWay = (outcome: Outcome | UnderWay): outcome is UnderWay =>
+  typeof outcome === 'object' && 'finished' in outcome;
+
 function finish(deps: ReconcileDeps, pass: Pass, changes: readonly Change[], outcome: Outcome): void {
   const { key, state, startedAt } = pass;
   const isKnown = deps.engine.states.get(key) === state;
   settle(deps, state, changes);
+  // Before what happened to the write is noticed: the last word is the one that counts.
+  if (typeof outcome === 'object') deps.report.reloaded(state, changes, startedAt, outcome);
+  else deps.report.unchanged(state, changes, outcome, startedAt);
   if (isKnown) deps.engine.wrote(state);
-  if (outcome === 'written') deps.report.reloaded(state, changes, startedAt);
-  else deps.report.unchanged(state, changes, outcome);
   if (isKnown && state.waiting.size > 0) deps.engine.open.schedule(key, state);
 }
 
@@ -94,12 +105,12 @@ async function follow(
   changes: readonly Change[],
   { finished, late }: UnderWay,
 ): Promise<void> {
-  const { key, state } = pass;
-  void late.then((error) => deps.report.failed(state, changes, error, SOON));
+  const { key, state, startedAt } = pass;
+  void late.then((error) => deps.report.failed(state, changes, { error, startedAt, retry: SOON }));
   const outcome = await finished.catch((error: unknown) => {
     // Somebody else was first, or we are told to go.
     if (!KubeError.is(error) || error.status === 409) deps.queue.retry(key);
-    else fail(deps, { key, state, changes, error });
+    else fail(deps, pass, changes, error);
   });
   if (outcome) finish(deps, pass, changes, outcome);
 }
@@ -120,7 +131,7 @@ async function giveUp(deps: ReconcileDeps, pass: Pass, { changes, error, decided
   }
   pass.conflicts += 1;
   if (!isOutdated(error, state, decidedOn) || pass.conflicts > MAX_CONFLICTS) {
-    fail(deps, { key, state, changes, error });
+    fail(deps, pass, changes, error);
     return true;
   }
   // The watch usually has the newest object by now.
@@ -194,15 +205,13 @@ function settle(deps: ReconcileDeps, state: WorkloadState, changes: readonly Cha
   state.firstChangeAt = state.lastChangeAt;
 }
 
-interface Failure {
-  readonly key: WorkloadKey;
-  readonly state: WorkloadState;
-  readonly changes: readonly Change[];
-  readonly error: KubeError;
-}
-
-function fail(deps: ReconcileDeps, { key, state, changes, error }: Failure): void {
+function fail(
+  deps: ReconcileDeps,
+  { key, state, startedAt }: Pass,
+  changes: readonly Change[],
+  error: KubeError,
+): void {
   const isRefused = isRefusal(error);
-  deps.report.failed(state, changes, error, isRefused ? WITHIN_MINUTES : SOON);
+  deps.report.failed(state, changes, { error, startedAt, retry: isRefused ? WITHIN_MINUTES : SOON });
   deps.queue.retry(key, { ...setbackOf(error), isRefusal: isRefused });
 }

@@ -7,7 +7,8 @@ import { RETRY } from '../api/annotations.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
-import type { UnderWay } from './act.ts';
+import type { UnderWay, Written } from './act.ts';
+import type { Failure } from './reconcile.ts';
 
 const ID = 'ConfigMap/app';
 const MINUTE = 60_000;
@@ -20,7 +21,7 @@ async function refusing(parts: Parameters<typeof writing>[1] = {}) {
   const reloaded: string[][] = [];
   const world = await writing({ clock, queue }, { clock, queue, ...parts });
   Object.assign(world.report, {
-    failed: (_state: unknown, _changes: unknown, error: KubeError) => failed.push(error.reason),
+    failed: (_state: unknown, _changes: unknown, { error }: Failure) => failed.push(error.reason),
     reloaded: (_state: unknown, changes: readonly { id: string }[]) => reloaded.push(changes.map(({ id }) => id)),
   });
   const isDue = () => (queue.dueAt(WEB) ?? Number.POSITIVE_INFINITY) <= clock.now();
@@ -140,7 +141,7 @@ test.each([[0], [429], [502], [503], [504]])(
 
 /** What has begun and goes on by itself, until the test ends it. */
 async function underWay() {
-  const [finished, late] = [Promise.withResolvers<'written'>(), Promise.withResolvers<KubeError>()];
+  const [finished, late] = [Promise.withResolvers<Written>(), Promise.withResolvers<KubeError>()];
   const outcome: UnderWay = { finished: finished.promise, late: late.promise };
   let isUnderWay = false;
   const act = async () => {
@@ -166,7 +167,7 @@ test('what goes on by itself holds nobody, and is settled when it is done and no
   world.clock.advance(1000);
   await world.take();
   expect(world.reloaded).toEqual([]);
-  await world.end(() => world.finished.resolve('written'));
+  await world.end(() => world.finished.resolve({ job: undefined }));
   expect(world.reloaded).toEqual([[ID]]);
   expect(world.state().applied.get(ID)).toBe('B');
   // What came meanwhile is looked at now.

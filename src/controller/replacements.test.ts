@@ -76,7 +76,8 @@ async function world(refuse: (exchange: Exchange) => boolean = () => false) {
 
 test('a Job goes, and another comes', async () => {
   const { replacements, now, open } = await world();
-  expect(await replacements.replace(decidedOn('1'), EDIT)).toBeUndefined();
+  const { finished, late } = await replacements.replace(decidedOn('1'), EDIT);
+  expect([(await finished)?.metadata.uid, late]).toEqual(['new', undefined]);
   expect(now.job?.metadata.uid).toBe('new');
   expect(open()).toBe(0);
 });
@@ -96,7 +97,7 @@ test('from the deletion on the new one is created as soon as the server lets us,
     await eventually(() => stuck.length).toBe(4 - left);
     await clock.run(10_000);
   }
-  await replacing?.finished;
+  await replacing.finished;
   expect(replacements.isUnderWay('old')).toBe(false);
   expect(now.job?.metadata.uid).toBe('new');
   expect(open()).toBe(0);
@@ -150,7 +151,7 @@ test('a Job that stays in its finalizers makes nobody wait, is told, looked at e
   });
   const replacing = await replacements.replace(decidedOn('1'), EDIT);
   let isLate = false;
-  void replacing?.late.then(() => {
+  void replacing.late?.then(() => {
     isLate = true;
   });
   const looks = () => api.requests.filter(({ verb }) => verb === 'get').length;
@@ -163,13 +164,13 @@ test('a Job that stays in its finalizers makes nobody wait, is told, looked at e
   expect(isLate).toBe(false);
   expect(looks()).toBeLessThan(60);
   clock.advance(1000);
-  expect(await replacing?.late).toMatchObject({ status: 408 });
+  expect(await replacing.late).toMatchObject({ status: 408 });
   now.job = undefined;
   await eventually(() => {
     clock.advance(5000);
     return now.job?.metadata.uid;
   }).toBe('new');
-  await replacing?.finished;
+  await replacing.finished;
   await replacements.ended();
 });
 

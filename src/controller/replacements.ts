@@ -25,12 +25,14 @@ export interface ReplacementsDeps {
 
 /** A Job is on its way out, and its successor comes by itself. */
 interface Replacing {
-  readonly finished: Promise<void>;
-  readonly late: Promise<KubeError>;
+  /** Resolves with the new Job; undefined: there is to be none any more. */
+  readonly finished: Promise<KubeObject | undefined>;
+  /** Undefined: it is finished. Else resolves when it takes longer than usual. */
+  readonly late: Promise<KubeError> | undefined;
 }
 
 interface Begun {
-  readonly finished: Promise<void>;
+  readonly finished: Replacing['finished'];
   /** Resolves as soon as there is something to wait for. */
   readonly waits: Promise<'waits'>;
 }
@@ -50,7 +52,7 @@ const FAREWELL_MS = 4000;
  */
 export class Replacements {
   readonly #deps: ReplacementsDeps;
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #underWay = new Map<string, Replacing['finished']>();
   /** Ends the waits for a server that is back. */
   #recovery = new AbortController();
   /** Ends some time after the process was told to go: what was deleted by then is worth another try. */
@@ -80,10 +82,7 @@ export class Replacements {
    * Throws as long as nothing is lost. Waits for answers and for nothing else: as soon as there is something to wait for,
    * a finalizer or a server that is out of breath, it goes on by itself.
    */
-  async replace(
-    { workload: { ref, uid, resourceVersion } }: WorkloadState,
-    edit: TemplateEdit,
-  ): Promise<Replacing | undefined> {
+  async replace({ workload: { ref, uid, resourceVersion } }: WorkloadState, edit: TemplateEdit): Promise<Replacing> {
     const { client, clock, journal } = this.#deps;
     const job = await client.get<KubeObject>(JOBS, ref);
     // What was decided about a Job that runs must not be done to one that has finished meanwhile.
@@ -91,7 +90,7 @@ export class Replacements {
     const manifest = replacementJob(job, edit);
     await this.#proveAdmission(ref, manifest);
     const { finished, waits } = this.#begin(await journal.begin({ ref, uid, resourceVersion, manifest }));
-    if ((await Promise.race([finished, waits])) !== 'waits') return undefined;
+    if ((await Promise.race([finished, waits])) !== 'waits') return { finished, late: undefined };
     const late = Promise.withResolvers<KubeError>();
     const callOff = clock.after(GONE_WITHIN_MS, () => late.resolve(stillThere(ref)));
     return { finished: finished.finally(callOff), late: late.promise };
@@ -119,17 +118,20 @@ export class Replacements {
     return { finished, waits };
   }
 
-  async #carryOut(replacement: Replacement, wait: Wait): Promise<void> {
+  async #carryOut(replacement: Replacement, wait: Wait): Promise<KubeObject | undefined> {
     const { journal, clock } = this.#deps;
     const step = { ref: replacement.ref, wait, signal: this.#last.signal };
     await this.#insist({ ...step, signal: this.#deps.signal }, isTransient, () => this.#delete(replacement));
     const since = clock.now();
-    const isNew = () => this.#isNew(replacement);
-    while (!(await this.#insist(step, () => true, isNew))) {
+    const successor = () => this.#successor(replacement);
+    let job = await this.#insist(step, () => true, successor);
+    while (job === 'not yet') {
       const waitedMs = clock.now() - since;
       await wait(Math.min(Math.max(waitedMs / 10, POLL_MS.least), POLL_MS.most), step.signal);
+      job = await this.#insist(step, () => true, successor);
     }
     await this.#insist(step, isTransient, () => journal.close(replacement));
+    return job;
   }
 
   /** Tries until it succeeds, or fails in a way that is not worth another try, or the process ends. */
@@ -167,18 +169,19 @@ export class Replacements {
     }
   }
 
-  /** Whether there is another than the old one, or need not be. */
-  async #isNew({ ref, uid, manifest }: Replacement): Promise<boolean> {
+  /** The one in its place; undefined: there need not be one. */
+  async #successor({ ref, uid, manifest }: Replacement): Promise<KubeObject | 'not yet' | undefined> {
     const { client, fieldManager } = this.#deps;
     const present = await this.#find(ref);
-    if (present) return present.metadata.uid !== uid;
+    if (present) return present.metadata.uid === uid ? 'not yet' : present;
     try {
-      await client.create(JOBS, ref.namespace, manifest, { fieldManager });
+      return await client.create<KubeObject>(JOBS, ref.namespace, manifest, { fieldManager });
     } catch (error) {
+      if (KubeError.is(error, 'AlreadyExists')) return await this.#find(ref);
       // Not found is the namespace: whoever deleted it did not want the Job either.
-      if (!KubeError.is(error, 'AlreadyExists', 'NotFound')) throw error;
+      if (KubeError.is(error, 'NotFound')) return undefined;
+      throw error;
     }
-    return true;
   }
 
   /**

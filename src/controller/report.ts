@@ -1,30 +1,18 @@
-import { kindNamed } from '../api/kinds.ts';
-import { SOURCE_TYPE, type SourceKind, type SourceRef } from '../api/sources.ts';
+import { SOURCE_TYPE, type SourceRef } from '../api/sources.ts';
 import { inactionOf } from '../domain/effect.ts';
 import { ABSENT, UNKNOWN } from '../domain/ledger.ts';
 import type { Verdict } from '../domain/verdict.ts';
-import type { KubeError } from '../kube/kube-error.ts';
+import type { WorkloadRef } from '../domain/workload.ts';
 import type { Alert } from '../telemetry/alerts.ts';
-import type { Change } from './act.ts';
+import type { LogFields } from '../telemetry/log.ts';
+import type { Change, NewJob, Written } from './act.ts';
 import type { SystemReportDeps } from './ledger-report.ts';
+import type { Failure } from './reconcile.ts';
 import type { Turn } from './source-book.ts';
+import { listed, listedIds } from './source-list.ts';
 import { SystemReport } from './system-report.ts';
-import type { WorkloadState } from './workload-state.ts';
-
-/** A Kubernetes Event about a workload. */
-export interface WorkloadEvent {
-  readonly regarding: {
-    readonly apiVersion: string;
-    readonly kind: string;
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-  };
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-  readonly component: string;
-}
+import { eventAbout, type WorkloadEvent } from './workload-event.ts';
+import { sourceId, type WorkloadState } from './workload-state.ts';
 
 /** A plan carried out. Log line, metric, Event and alert are renderings of it, and so is a line of the tour. */
 export interface Outcome {
@@ -41,20 +29,14 @@ export interface ReportDeps extends SystemReportDeps {
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
-const COMPONENT: Readonly<Record<SourceKind, string>> = {
-  ConfigMap: 'reloader-configmaps',
-  Secret: 'reloader-secrets',
-  SecretProviderClass: 'reloader-secretproviderclasspodstatuses',
-};
-/** An Event's message has room for about 1,000 characters, and nobody reads more names than a few. */
-const MAX_LISTED = 10;
-const MAX_LIST = 500;
 /** Who uses a source but did not ask is named in the log, so that nobody has to guess; a few are enough. */
 const MAX_SILENT = 3;
 
 /** Everything operators see of what the engine does: a log line, a metric, an Event and an alert are renderings of it. */
 export class Report extends SystemReport {
   readonly #deps: ReportDeps;
+  /** What is to be told of a workload in a moment. */
+  readonly #broughtByOthers = new Map<WorkloadState, SourceRef[]>();
 
   constructor(deps: ReportDeps) {
     super(deps);
@@ -70,19 +52,22 @@ export class Report extends SystemReport {
     }
     if (verdicts.length === 0) return;
     // A CronJob's Jobs come and go with their data; that they do not roll surprises nobody.
-    const silent = verdicts.filter(([{ workload }, verdict]) => !verdict.reload && workload.owner?.kind !== 'CronJob');
-    const rolling = verdicts.filter(([, verdict]) => verdict.reload);
-    log.info(`${ref.kind} ${ref.namespace}/${ref.name} ${verbOf(turn)}`, {
-      concerns: rolling.length,
-      usedButSilent: silent.length,
-    });
-    for (const [state, verdict] of silent.slice(0, MAX_SILENT)) {
-      if (verdict.reload) continue;
+    const silent = verdicts.flatMap(([state, verdict]) =>
+      verdict.reload || state.workload.owner?.kind === 'CronJob' ? [] : [{ state, verdict }],
+    );
+    const what = `${ref.kind} ${ref.namespace}/${ref.name}`;
+    const source = { namespace: ref.namespace, source: sourceId(ref) };
+    const willReload = verdicts.filter(([, verdict]) => verdict.reload).length;
+    log.debug(`${what} ${verbOf(turn)}`, { ...source, willReload, willNotReload: silent.length });
+    for (const { state, verdict } of silent.slice(0, MAX_SILENT)) {
       log.info(`${nameOf(state)} will not roll for ${ref.kind} ${ref.name}: ${verdict.rule}`, {
+        ...about(state, [ref]),
         reason: verdict.because,
         cure: verdict.cure,
       });
     }
+    const more = silent.length - MAX_SILENT;
+    if (more > 0) log.info(`${more} more workloads use ${what} and will not roll for it`, source);
   }
 
   /** Its turn has come. */
@@ -91,8 +76,8 @@ export class Report extends SystemReport {
     metrics.observe('reloader_workqueue_latency_seconds', {}, Math.max(0, clock.now() - dueAt) / 1000);
   }
 
-  reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number): void {
-    const { metrics, clock, alert, onOutcome } = this.#deps;
+  reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number, written: Written): void {
+    const { metrics, clock, onOutcome } = this.#deps;
     const { ref } = state.workload;
     this.#count(state, true);
     metrics.increment('reloader_workloads_matched_total', { kind: ref.kind });
@@ -103,102 +88,129 @@ export class Report extends SystemReport {
       { workload_kind: ref.kind },
       Math.max(0, clock.now() - state.lastChangeAt) / 1000,
     );
-    if (this.#deps.compat) for (const change of changes) this.#tellReload(state, [change]);
-    else this.#tellReload(state, changes);
-    for (const { ref: source } of changes) {
-      alert({
-        source: source.name,
-        sourceType: SOURCE_TYPE[source.kind],
-        namespace: source.namespace,
-        workload: ref.name,
-        workloadKind: ref.kind,
-      });
-    }
+    // Upstream's words have no room for a Job.
+    if (this.#deps.compat) for (const change of changes) this.#tellReload(state, [change], { job: undefined });
+    else this.#tellReload(state, changes, written);
     onOutcome?.({ state, changes });
   }
 
-  /** One Event and one line, however many sources: which they all are is told to who asks for details. */
-  #tellReload(state: WorkloadState, changes: readonly Change[]): void {
+  /** One Event, one line and one alert, however many sources: which they all are is told to who asks for details. */
+  #tellReload(state: WorkloadState, changes: readonly Change[], { job }: Written): void {
     const { log, post } = this.#deps;
-    const { ref } = state.workload;
+    const { ref, uid } = state.workload;
     const [first] = changes;
     if (!first) return;
-    const what = `'${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}'`;
-    const causeOf = (some: readonly Change[]) =>
-      `Changes detected in ${listed(some)} in namespace '${first.ref.namespace}'`;
-    const cause = causeOf(changes);
-    post(this.#event(state, 'Normal', 'Reloaded', `${cause}, Updated ${what}`, COMPONENT[first.ref.kind]));
+    const isReplaced = job !== undefined && ref.kind === 'Job';
+    const what = `'${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}'${job ? jobWords(ref, job) : ''}`;
+    const refs = changes.map((change) => change.ref);
+    const cause = causeOf(refs);
+    // What is said about a Job that is gone is found by nobody.
+    const subject = { ref, uid: isReplaced ? job.uid : uid };
+    post(eventAbout(subject, 'Reloaded', `${cause}, Updated ${what}`, refs));
+    this.#alert(ref, refs);
+    const fields = { ...about(state, refs), job: isReplaced ? undefined : job?.name };
     if (changes.length === 1) {
-      log.info(`${cause}; updated ${what}`, { reason: first.verdict.because, rule: first.verdict.rule });
+      log.info(`${cause}; updated ${what}`, { ...fields, reason: first.verdict.because, rule: first.verdict.rule });
       return;
     }
-    log.info(`${cause}; updated ${what}`, { sources: changes.length });
-    for (const change of changes) {
-      const { because: reason, rule } = change.verdict;
-      log.debug(`${causeOf([change])}; updated ${what}`, { reason, rule });
+    log.info(`${cause}; updated ${what}`, { ...fields, sources: changes.length });
+    for (const { ref: source, verdict } of changes) {
+      const why = { ...about(state, [source]), reason: verdict.because, rule: verdict.rule };
+      log.debug(`${causeOf([source])}; updated ${what}`, why);
     }
   }
 
-  failed(state: WorkloadState, changes: readonly Change[], error: KubeError, next: string): void {
-    const { log, metrics, clock, post } = this.#deps;
+  #alert({ kind, name }: WorkloadRef, sources: readonly SourceRef[]): void {
+    const [first] = sources;
+    if (!first) return;
+    const isOne = sources.length === 1;
+    this.#deps.alert({
+      source: isOne ? first.name : listed(sources),
+      sourceType: isOne ? SOURCE_TYPE[first.kind] : undefined,
+      namespace: first.namespace,
+      workload: name,
+      workloadKind: kind,
+    });
+  }
+
+  failed(state: WorkloadState, changes: readonly Change[], { error, retry, startedAt }: Failure): void {
+    const { log, metrics, post } = this.#deps;
     const { ref } = state.workload;
     this.#count(state, false);
     metrics.increment('reloader_errors_total', { type: 'handler_error' });
     metrics.increment('reloader_retries_total');
-    this.#time('error', clock.now());
+    this.#time('error', startedAt);
     const what = `Update for '${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}' failed`;
-    const source = changes[0]?.ref;
-    log.error(`Rolling upgrade for '${source?.name ?? ''}' failed with error = ${error.message}`, {
-      workload: `${ref.kind} ${ref.namespace}/${ref.name}`,
-      again: next,
+    const sources = changes.map((change) => change.ref);
+    log.error(`Rolling upgrade for '${sources[0]?.name ?? ''}' failed with error = ${error.message}`, {
+      ...about(state, sources),
+      retry,
     });
-    const component = COMPONENT[source?.kind ?? 'ConfigMap'];
-    post(this.#event(state, 'Warning', 'ReloadFail', `${what} with error ${error.message}`, component));
+    post(eventAbout(state.workload, 'ReloadFail', `${what} with error ${error.message}`, sources.slice(0, 1)));
   }
 
   /** Asked for, and nothing to write: upstream's rules see the mark in place, or the workload is to be left alone. */
-  unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left'): void {
-    const { log, metrics, clock } = this.#deps;
+  unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left', startedAt: number): void {
+    const { log, metrics } = this.#deps;
     metrics.increment('reloader_skipped_total', { reason: 'strategy_not_updated' }, changes.length);
-    this.#time('skipped', clock.now());
-    const sources = changes.map(({ id }) => id).join(',');
-    if (why === 'same') log.debug(`no changes detected for ${nameOf(state)}`, { sources });
+    this.#time('skipped', startedAt);
+    const fields = about(
+      state,
+      changes.map(({ ref }) => ref),
+    );
+    if (why === 'same') log.debug(`no changes detected for ${nameOf(state)}`, fields);
     // That a CronJob's Jobs go on surprises nobody.
     if (why === 'same' || state.workload.owner?.kind === 'CronJob') return;
     const { rule, cure } = inactionOf(state.workload);
-    log.info(`${nameOf(state)} will not run for what changed: ${rule}`, { sources, cure });
+    log.info(`${nameOf(state)} will not run for what changed: ${rule}`, { ...fields, cure });
   }
 
   problems(state: WorkloadState): void {
     for (const { path, message } of state.workload.intent.problems) {
-      this.#once(state, `annotation ${path}: ${message}`, 'InvalidAnnotation');
+      this.#once(state, `annotation ${path}: ${message}`);
     }
   }
 
   /** `helm upgrade` changed source and template in one go: the new pods have the new data already. */
   settledByOther(state: WorkloadState, ref: SourceRef): void {
-    if (!this.#deps.mayTell()) return;
-    this.#deps.metrics.increment('attune_settled_total', { how: 'already-rolled' });
-    this.#deps.log.info(`${nameOf(state)} already rolls for ${ref.kind} ${ref.name}: its template changed after it`);
+    const { log, metrics, mayTell } = this.#deps;
+    if (!mayTell()) return;
+    metrics.increment('attune_settled_total', { how: 'already-rolled' });
+    const words = (some: readonly SourceRef[]) =>
+      `${nameOf(state)} already rolls for ${listed(some)}: its template changed after it`;
+    log.debug(words([ref]), about(state, [ref]));
+    const others = this.#broughtByOthers.get(state);
+    if (others) {
+      others.push(ref);
+      return;
+    }
+    const refs = [ref];
+    this.#broughtByOthers.set(state, refs);
+    // All that one template brought is noticed in one go.
+    queueMicrotask(() => {
+      this.#broughtByOthers.delete(state);
+      log.info(words(refs), about(state, refs));
+    });
   }
 
-  reverted(state: WorkloadState, ref: SourceRef, again: boolean): void {
-    const { log, metrics, post } = this.#deps;
-    if (!this.#deps.mayTell()) return;
-    metrics.increment('attune_reverted_total');
+  reverted(state: WorkloadState, refs: readonly SourceRef[], again: boolean): void {
+    const { log, metrics, post, mayTell } = this.#deps;
+    if (!mayTell()) return;
+    metrics.increment('attune_reverted_total', {}, refs.length);
+    const it = refs.length === 1 ? 'it' : 'them';
     const next = again
-      ? 'applying it once more'
-      : 'not applying it again: the change is undelivered until the template or the data changes';
-    const message = `Another writer removed the mark for ${ref.kind} ${ref.name}; ${next}`;
-    log.warn(`${nameOf(state)}: ${message}`);
-    post(this.#event(state, 'Warning', 'ReloadReverted', message, COMPONENT[ref.kind]));
+      ? `applying ${it} once more`
+      : `not applying ${it} again: undelivered until the template or the data changes`;
+    const message = `Another writer removed the mark for ${listed(refs)}; ${next}`;
+    log.warn(`${nameOf(state)}: ${message}`, about(state, refs));
+    post(eventAbout(state.workload, 'ReloadReverted', message, refs));
   }
 
-  #once(state: WorkloadState, message: string, reason: string): void {
+  #once(state: WorkloadState, message: string): void {
     if (state.told.has(message) || !this.#deps.mayTell()) return;
     state.told.set(message, true);
-    this.#deps.log.error(`${nameOf(state)}: ${message}`);
-    this.#deps.post(this.#event(state, 'Warning', reason, message, 'reloader'));
+    this.#deps.log.error(`${nameOf(state)}: ${message}`, about(state));
+    this.#deps.post(eventAbout(state.workload, 'InvalidAnnotation', message));
   }
 
   #count({ workload: { ref } }: WorkloadState, success: boolean): void {
@@ -216,29 +228,17 @@ export class Report extends SystemReport {
     const seconds = Math.max(0, this.#deps.clock.now() - startedAt) / 1000;
     this.#deps.metrics.observe('reloader_reconcile_duration_seconds', { result }, seconds);
   }
-
-  #event(
-    { workload: { ref, uid } }: WorkloadState,
-    type: 'Normal' | 'Warning',
-    ...[reason, message, component]: readonly [string, string, string]
-  ): WorkloadEvent {
-    const kind = kindNamed(ref.kind);
-    const apiVersion = kind?.group ? `${kind.group}/${kind.version}` : 'v1';
-    return { regarding: { apiVersion, ...ref, uid }, type, reason, message, component };
-  }
 }
 
-/** The sources of a rollout, in the words of upstream: as many as fit, and how many there are beyond. */
-function listed(changes: readonly Change[]): string {
-  const words = changes.map(({ ref: { name, kind } }) => `'${name}' of type '${SOURCE_TYPE[kind]}'`);
-  let fits = 1;
-  for (let length = words[0]?.length ?? 0; fits < Math.min(words.length, MAX_LISTED); fits += 1) {
-    length += words[fits]?.length ?? 0;
-    if (length > MAX_LIST) break;
-  }
-  const more = words.length - fits;
-  return more > 0 ? `${words.slice(0, fits).join(', ')} and ${more} more` : words.join(', ');
+/** Upstream's words for one source; for several it has none. */
+function causeOf(refs: readonly SourceRef[]): string {
+  const [{ kind, name, namespace } = { kind: 'ConfigMap', name: '', namespace: '' } as SourceRef] = refs;
+  const what = refs.length === 1 ? `'${name}' of type '${SOURCE_TYPE[kind]}'` : listed(refs);
+  return `Changes detected in ${what} in namespace '${namespace}'`;
 }
+
+const jobWords = ({ kind }: WorkloadRef, { name }: NewJob): string =>
+  kind === 'Job' ? ': deleted and created again' : `: created Job '${name}'`;
 
 /** What nobody needed was never read, so that it changed can only be supposed. */
 function verbOf({ before, after }: Turn): string {
@@ -248,3 +248,9 @@ function verbOf({ before, after }: Turn): string {
 }
 
 const nameOf = ({ workload: { ref } }: WorkloadState): string => `${ref.kind} ${ref.namespace}/${ref.name}`;
+
+/** The same fields in every line about a workload: whoever looks for it finds all of them. */
+const about = ({ workload: { ref } }: WorkloadState, sources: readonly SourceRef[] = []): LogFields => ({
+  ...ref,
+  source: sources.length === 0 ? undefined : listedIds(sources),
+});

@@ -1,7 +1,7 @@
 import type { Resource } from '../api/resources.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import { UNKNOWN } from '../domain/ledger.ts';
-import type { Workload, WorkloadRef } from '../domain/workload.ts';
+import { refOfKey, type Workload, type WorkloadKey, type WorkloadRef } from '../domain/workload.ts';
 import type { Scope } from '../kube/client.ts';
 import type { DropCause } from '../kube/event-drops.ts';
 import type { EventPost } from '../kube/event-post.ts';
@@ -80,8 +80,11 @@ export class SystemReport extends LedgerReport {
     });
   }
 
-  recordNotRewritten(key: string, error: KubeError): void {
-    this.#log.warn(`the record of ${key} still has fingerprints of the former key: ${error.message}`);
+  recordNotRewritten(key: WorkloadKey, error: KubeError): void {
+    const ref = refOfKey(key);
+    this.#log.warn(`the record of ${nameOf(ref)} still has fingerprints of the former key: ${error.message}`, {
+      ...ref,
+    });
   }
 
   unsafeJobs(error: KubeError | undefined): void {
@@ -89,9 +92,10 @@ export class SystemReport extends LedgerReport {
     this.#withoutOwn(message, error, 'get, create and patch on secrets');
   }
 
-  stuckJob({ namespace, name }: WorkloadRef, error: KubeError): void {
-    this.#log.error(`Job ${namespace}/${name} is being replaced, and that is not finished yet: ${error.message}`, {
-      again: 'soon',
+  stuckJob(ref: WorkloadRef, error: KubeError): void {
+    this.#log.error(`${nameOf(ref)} is being replaced, and that is not finished yet: ${error.message}`, {
+      ...ref,
+      retry: 'soon',
     });
   }
 
@@ -123,19 +127,21 @@ export class SystemReport extends LedgerReport {
   unreadable({ kind, namespace, name }: SourceRef, error: KubeError): void {
     this.#metrics.increment('attune_source_read_errors_total', { kind, reason: error.reason });
     const message = `cannot read ${kind} ${namespace}/${name}: ${error.message}`;
-    if (!this.#isDue(`unreadable ${kind} ${causeOf(error)}`)) this.#log.debug(message);
+    const fields = { namespace, source: `${kind}/${name}` };
+    if (!this.#isDue(`unreadable ${kind} ${causeOf(error)}`)) this.#log.debug(message, fields);
     else {
       this.#log.warn(`${message}; until it can be read, or changes, its users are left as they are`, {
-        again: isTransient(error) ? 'soon' : 'in some minutes',
+        ...fields,
+        retry: isTransient(error) ? 'soon' : 'in some minutes',
         cure: error.status === 403 ? `grant get on ${PLURAL[kind]}` : undefined,
-        further: 'counted in attune_source_read_errors_total',
+        metric: 'attune_source_read_errors_total',
       });
     }
   }
 
   /** Some Events find no room, or their object had its share. */
   droppingEvents(cause: DropCause, { regarding: { kind, namespace, name } }: EventPost): void {
-    this.#log.warn(`Events are being dropped: ${DROPPED[cause]}`, { first: `${kind} ${namespace ?? ''}/${name}` });
+    this.#log.warn(`Events are being dropped: ${DROPPED[cause]}`, { kind, namespace, name });
   }
 
   droppedEvents(cause: DropCause, count: number): void {
@@ -148,16 +154,31 @@ export class SystemReport extends LedgerReport {
     if (isOver || !this.#isDue(`event ${causeOf(error)}`)) return;
     this.#log.warn(`Events do not arrive: ${error.message}`, {
       cure: error.status === 403 ? 'grant create and patch on events' : undefined,
-      further: 'counted in attune_event_posts_total',
+      metric: 'attune_event_posts_total',
     });
   }
 
-  resumed({ ref }: Workload): void {
-    this.#log.info(`Deployment ${ref.namespace}/${ref.name} resumed: its pause period is over`);
+  /** Everything is listed: what there is to do from now on. `asking` is undefined where changes are only posted. */
+  watching({ asking, sources }: { readonly asking: number | undefined; readonly sources: number }): void {
+    const who = asking === undefined ? 'changes are posted to the webhook' : `${asking} workloads ask for reloads`;
+    this.#log.info(`${who}, ${sources} sources are watched`, { workloads: asking, sources });
+  }
+
+  paused({ ref }: Workload, untilMs: number): void {
+    const until = new Date(untilMs).toISOString();
+    this.#log.info(`${nameOf(ref)} paused by its pause period until ${until}: its pods stay as they are until then`, {
+      ...ref,
+      until,
+    });
+  }
+
+  resumed({ ref }: Workload, by: 'us' | 'another'): void {
+    const why = by === 'us' ? 'its pause period is over' : 'another writer ended its pause period';
+    this.#log.info(`${nameOf(ref)} resumed: ${why}`, { ...ref });
   }
 
   notResumed({ ref }: Workload, error: KubeError): void {
-    this.#log.error(`Deployment ${ref.namespace}/${ref.name} is still paused: ${error.message}`);
+    this.#log.error(`${nameOf(ref)} is still paused: ${error.message}`, { ...ref, retry: 'soon' });
   }
 
   unwatchable({ plural, group }: Resource): void {
@@ -174,7 +195,7 @@ export class SystemReport extends LedgerReport {
   }
 
   retrying({ plural }: Resource, error: KubeError, delayMs: number): void {
-    this.#log.debug(`${plural}: ${error.message}`, { againInMs: Math.round(delayMs) });
+    this.#log.debug(`${plural}: ${error.message}`, { retryInMs: Math.round(delayMs) });
   }
 
   leading(isLeading: boolean): void {
@@ -196,7 +217,7 @@ export class SystemReport extends LedgerReport {
   #withoutOwn(message: string, error: KubeError | undefined, rights: string): void {
     if (!this.#isDue(message)) return;
     const cure = error ? ownCure(error, rights) : 'set POD_NAMESPACE to the namespace that this program runs in';
-    this.#log.warn(`${message}: ${error?.message ?? 'the own namespace is not known'}`, { cure });
+    this.#log.warn(`${message}: ${error?.message ?? 'its own namespace is not known'}`, { cure });
   }
 
   /** Whether something is to be said: once, or again when so much time has passed. */
@@ -208,5 +229,7 @@ export class SystemReport extends LedgerReport {
     return true;
   }
 }
+
+const nameOf = ({ kind, namespace, name }: WorkloadRef): string => `${kind} ${namespace}/${name}`;
 
 const causeOf = ({ status, reason }: KubeError): string => `${status} ${reason}`;

@@ -12,6 +12,11 @@ export type WorkloadKey = `${KindName}/${string}/${string}`;
 
 export const workloadKey = (ref: WorkloadRef): WorkloadKey => `${ref.kind}/${ref.namespace}/${ref.name}`;
 
+export function refOfKey(key: WorkloadKey): WorkloadRef {
+  const [kind, namespace = '', name = ''] = key.split('/');
+  return { kind: kind as KindName, namespace, name };
+}
+
 /** A place in the pod template that names a source. One entry per source: the first place in search order that counts. */
 export interface Reference {
   readonly kind: SourceKind;

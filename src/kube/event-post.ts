@@ -14,6 +14,7 @@ export interface EventPost {
   readonly reason: string;
   readonly message: string;
   readonly component: string;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly fieldManager?: string | undefined;
 }
 
@@ -35,8 +36,8 @@ export function shortened(event: EventPost): EventPost {
 }
 
 /** Equal for repetitions, short whatever the message. */
-export function repetitionKey({ regarding, type, reason, message, component }: EventPost): string {
-  return hash('sha1', JSON.stringify([regarding.uid, type, reason, message, component]), 'base64');
+export function repetitionKey({ regarding, type, reason, message, component, annotations }: EventPost): string {
+  return hash('sha1', JSON.stringify([regarding.uid, type, reason, message, component, annotations]), 'base64');
 }
 
 /** Events of objects without a namespace live in `default`, as client-go has it. */
@@ -53,7 +54,7 @@ export function eventBody(event: EventPost, name: string, { count, firstAt, last
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { namespace: eventNamespace(event), name },
+    metadata: { namespace: eventNamespace(event), name, annotations: event.annotations },
     involvedObject: event.regarding,
     type: event.type,
     reason: event.reason,

@@ -18,11 +18,12 @@ const BYTES_PER_CHARACTER = 2;
  * Invariants
  *  1. What waits and what is in hand is bounded by bytes, whatever is added.
  *  2. A repetition is counted on the one that waits.
- *  3. Of one that repeats only one is in hand: who counts up has to know the one before.
+ *  3. Of one object only one is in hand: its last word has to be the last, and who counts up has to know the one before.
  */
 export class EventQueue {
   readonly #maxBytes: number;
   readonly #waiting = new Map<string, WaitingEvent>();
+  /** Objects, by uid. */
   readonly #inHand = new Set<string>();
   #bytes = 0;
 
@@ -48,26 +49,27 @@ export class EventQueue {
       this.#waiting.set(key, { ...same, count: same.count + 1, lastAt: at });
       return true;
     }
-    const bytes = FIXED_BYTES + BYTES_PER_CHARACTER * event.message.length;
+    const bytes = FIXED_BYTES + BYTES_PER_CHARACTER * lengthOf(event);
     if (this.#bytes + bytes > this.#maxBytes) return false;
     this.#bytes += bytes;
     this.#waiting.set(key, { key, event, bytes, count: 1, firstAt: at, lastAt: at });
     return true;
   }
 
-  /** The first that is not in hand already; to be handed back with `done`. */
+  /** The first about an object of which none is in hand; to be handed back with `done`. */
   take(): WaitingEvent | undefined {
     for (const [key, waiting] of this.#waiting) {
-      if (this.#inHand.has(key)) continue;
+      const { uid } = waiting.event.regarding;
+      if (this.#inHand.has(uid)) continue;
       this.#waiting.delete(key);
-      this.#inHand.add(key);
+      this.#inHand.add(uid);
       return waiting;
     }
     return undefined;
   }
 
-  done({ key, bytes }: WaitingEvent): void {
-    this.#inHand.delete(key);
+  done({ event, bytes }: WaitingEvent): void {
+    this.#inHand.delete(event.regarding.uid);
     this.#bytes -= bytes;
   }
 
@@ -82,3 +84,7 @@ export class EventQueue {
     return count;
   }
 }
+
+/** Characters of what differs from Event to Event. */
+const lengthOf = ({ message, annotations = {} }: EventPost): number =>
+  Object.entries(annotations).reduce((sum, [key, text]) => sum + key.length + text.length, message.length);

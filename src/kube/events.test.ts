@@ -54,6 +54,43 @@ const event = (message: string, name = 'web'): EventPost => ({
 });
 const bodies = (api: ScriptedApi) => api.requests.map((r) => `${r.verb} ${JSON.parse(r.body).message ?? r.body}`);
 
+test('an Event may carry annotations; with others it is no repetition, and they count for the room that there is', async () => {
+  const { api, sink, handled, told } = await start({}, 8192);
+  const about = (sources: string): EventPost => ({
+    ...event('rolled'),
+    annotations: { 'attune.dev/sources': sources },
+  });
+  for (const sources of ['a,b', 'a,c', 'a,b']) sink.post(about(sources));
+  sink.post(about('x'.repeat(5000)));
+  expect(told).toEqual(['dropping: full, web']);
+  await handled(3);
+  expect(
+    api.requests.map(({ body }) => JSON.parse(body)).map(({ metadata, count }) => [metadata.annotations, count]),
+  ).toEqual([
+    [{ 'attune.dev/sources': 'a,b' }, 2],
+    [{ 'attune.dev/sources': 'a,c' }, 1],
+  ]);
+});
+
+test('Events of one object arrive in their order, however slow one is; others do not wait for it', async () => {
+  const held = Promise.withResolvers<void>();
+  const arrived: string[] = [];
+  const answer: Answer = async (exchange) => {
+    const { message } = JSON.parse(exchange.body);
+    if (message === 'reloaded') await held.promise;
+    arrived.push(message);
+    exchange.json(201, {});
+  };
+  const { sink, handled } = await start({ create: [answer] });
+  for (const message of ['reloaded', 'reverted']) sink.post(event(message));
+  sink.post(event('of another', 'api'));
+  await handled(1);
+  expect(arrived).toEqual(['of another']);
+  held.resolve();
+  await handled(3);
+  expect(arrived).toEqual(['of another', 'reloaded', 'reverted']);
+});
+
 test('an Event as kubectl describe shows it', async () => {
   const { api, sink, handled } = await start();
   sink.post(event('rolled'));

@@ -107,7 +107,7 @@ export class EventSink {
     while (!this.#queue.isEmpty && !this.#stop.signal.aborted) {
       await this.#letOthersGo();
       const waiting = this.#stop.signal.aborted ? undefined : this.#queue.take();
-      // What is left has one of its kind in hand, and whoever has it goes on with it.
+      // What is left is about objects that another lane has in hand, and that goes on with it.
       if (!waiting) break;
       if (!this.#queue.isEmpty && this.#running < LANES) this.#open(0);
       await this.#deliver(waiting);

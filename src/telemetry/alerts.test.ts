@@ -89,6 +89,17 @@ test.each<[AlertSettings['sink'], string, string]>([
   expect(said).toEqual([]);
 });
 
+test('several sources are one message that lists them', async () => {
+  const { seen, url } = await receiver(200);
+  const { alerts, counted } = alertsTo({ sink: 'raw', url });
+  alerts.send({ ...ALERT, source: 'ConfigMap app, db and 38 more', sourceType: undefined });
+  await expect.poll(() => counted).toEqual([success]);
+  expect(seen[0]?.body).toBe(
+    'Reloader detected changes in ConfigMap app, db and 38 more in namespace shop. ' +
+      'Hence reloaded web of type Deployment in namespace shop',
+  );
+});
+
 test.each([
   ['prod', `prod : ${TEXT}`],
   ['', ` : ${TEXT}`],

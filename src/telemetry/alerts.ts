@@ -16,9 +16,10 @@ export interface AlertSettings {
 
 /** What was reloaded, and because of what. */
 export interface Alert {
+  /** A name, or a list of several with their kinds. */
   readonly source: string;
-  /** CONFIGMAP, SECRET or SECRETPROVIDERCLASS. */
-  readonly sourceType: string;
+  /** CONFIGMAP, SECRET or SECRETPROVIDERCLASS; undefined: a list says it itself. */
+  readonly sourceType: string | undefined;
   readonly namespace: string;
   readonly workload: string;
   readonly workloadKind: string;
@@ -120,8 +121,9 @@ export function createAlerts(settings: AlertSettings, { log, clock, metrics }: A
 
 /** Stakater's wording, as people match on it. */
 function textOf({ source, sourceType, namespace, workload, workloadKind }: Alert, info: string | undefined): string {
+  const type = sourceType === undefined ? '' : ` of type *${sourceType}*`;
   const text =
-    `Reloader detected changes in *${source}* of type *${sourceType}* in namespace *${namespace}*. ` +
+    `Reloader detected changes in *${source}*${type} in namespace *${namespace}*. ` +
     `Hence reloaded *${workload}* of type *${workloadKind}* in namespace *${namespace}*`;
   return info === undefined ? text : `${info} : ${text}`;
 }

@@ -43,13 +43,17 @@ export const METRICS = {
     ['success', 'namespace'],
     'Workloads written to because of a change, by namespace. Only with METRICS_COUNT_BY_NAMESPACE=enabled.',
   ),
-  reloader_reconcile_total: counter(['result'], 'Passes over a workload, by result: success, error or skipped.', {
-    mended: 'Counted once; upstream counts each item twice, and a skipped one as success too.',
-  }),
+  reloader_reconcile_total: counter(
+    ['result'],
+    'Reconciliations of a workload, by result: success, error or skipped.',
+    {
+      mended: 'Counted once; upstream counts each item twice, and a skipped one as success too.',
+    },
+  ),
   reloader_reconcile_duration_seconds: histogram(
     ['result'],
     [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    'How long a pass over a workload takes.',
+    'How long the reconciliation of a workload took, by result.',
     'Observed once, upstream twice.',
   ),
   reloader_action_total: counter(
@@ -66,7 +70,7 @@ export const METRICS = {
     ['reason'],
     'Events that led to nothing, by reason: ignored_or_not_selected, no_data_change or strategy_not_updated.',
   ),
-  reloader_workqueue_depth: gauge([], 'Workloads that wait for their turn.'),
+  reloader_workqueue_depth: gauge([], 'Workloads with a change that is not written yet.'),
   reloader_workqueue_adds_total: counter([], 'Workloads put into the queue.'),
   reloader_workqueue_latency_seconds: histogram(
     [],
@@ -74,7 +78,7 @@ export const METRICS = {
     'From being due to being taken up.',
   ),
   reloader_errors_total: counter(['type'], 'Errors, by type.'),
-  reloader_retries_total: counter([], 'Passes that are tried again after an error.'),
+  reloader_retries_total: counter([], 'Reconciliations that are tried again after an error.'),
   reloader_events_received_total: counter(
     ['event_type', 'resource_type'],
     'Watch events (add, update, delete), by resource, before any filter.',
@@ -97,17 +101,24 @@ export const METRICS = {
     'How long requests to the API server take.',
   ),
 
-  attune_pending_workloads: gauge([], 'Workloads with a change that waits for its quiet period, pause or retry.'),
+  attune_pending_workloads: gauge(
+    [],
+    'Workloads with a change that their pods do not have yet: it waits for the quiet period, for another try, for an ' +
+      'annotation that can be read, or for the end of a pause that Attune began. 0 on a standby.',
+  ),
   attune_undelivered_changes: gauge(
     [],
-    'Changes that another writer reverted and that are not applied again by themselves.',
+    'Changes that another writer reverted twice and that are not applied again by themselves; not among the pending.',
   ),
-  attune_reverted_total: counter([], 'Times that another writer removed our mark.'),
+  attune_reverted_total: counter([], 'Marks of a reload that another writer removed from a pod template.'),
   attune_settled_total: counter(
     ['how'],
-    'Changes brought to an end, by how: rolled by us, or already-rolled by another writer.',
+    'Changes that reached their workload, by how: rolled by Attune, or already-rolled by another writer.',
   ),
-  attune_ledger_writes_total: counter(['result'], 'Writes of the checkpoint, by result: success or error.'),
+  attune_ledger_writes_total: counter(
+    ['result'],
+    'Writes of the ledger to its ConfigMaps, by result: success or error.',
+  ),
   attune_source_objects: gauge(['kind'], 'ConfigMaps, Secrets and SecretProviderClasses known, by kind.'),
   attune_source_read_errors_total: counter(
     ['kind', 'reason'],
@@ -116,7 +127,7 @@ export const METRICS = {
   attune_unread_sources: gauge([], 'Sources that somebody uses and whose data could not be read yet.'),
   attune_event_posts_total: counter(['result'], 'Kubernetes Events posted, by result: success, error or dropped.'),
   attune_alerts_total: counter(['result'], 'Alerts, by result: success, error or dropped.'),
-  attune_leader: gauge([], '1 while this replica may write.'),
+  attune_leader: gauge([], '1 while this replica may write: it holds the Lease, or there is no election.'),
 
   process_cpu_seconds_total: counter([], 'CPU time of the process, user and system.'),
   process_resident_memory_bytes: gauge([], 'Resident memory of the process.'),

@@ -95,10 +95,10 @@ test('a port that is taken is named, tried again with growing pauses, and used o
 
   const { server, said } = started({ port, clock });
   await expect.poll(() => said).toHaveLength(1);
-  expect(said[0]).toMatch(/"port":\d+,"error":"the port is taken by another process","againInMs":500/);
+  expect(said[0]).toMatch(/"port":\d+,"error":"the port is taken by another process","retryInMs":500/);
   clock.advance(500);
   await expect.poll(() => said).toHaveLength(2);
-  expect(said[1]).toContain('"againInMs":1000');
+  expect(said[1]).toContain('"retryInMs":1000');
   expect(server.port()).toBeUndefined();
 
   await new Promise((resolve) => squatter.close(resolve));

@@ -57,7 +57,7 @@ export function createServer(settings: ServerSettings): TelemetryServer {
   });
   server.on('error', (error: NodeJS.ErrnoException) => {
     const why = error.code === 'EADDRINUSE' ? 'the port is taken by another process' : error.message;
-    log.error('cannot serve metrics and health, trying again', { host, port, error: why, againInMs: retryMs });
+    log.error('cannot serve metrics and health, trying again', { host, port, error: why, retryInMs: retryMs });
     callOff = clock.after(retryMs, listen);
     retryMs = Math.min(RETRY_CAP_MS, retryMs * 2);
   });

@@ -38,9 +38,9 @@ export function createWebhook(address: string, { log, clock }: { readonly log: L
       log.info('webhook answered', { host: url.host, status, body });
       return undefined;
     } catch (error) {
-      const againInMs = Math.round(backOffMs(attempt, RETRY_FIRST_MS, RETRY_CAP_MS));
-      log.error('webhook not reached', { host: url.host, attempt, againInMs, error: String(error) });
-      return againInMs;
+      const retryInMs = Math.round(backOffMs(attempt, RETRY_FIRST_MS, RETRY_CAP_MS));
+      log.error('webhook not reached', { host: url.host, attempt, retryInMs, error: String(error) });
+      return retryInMs;
     }
   }
 

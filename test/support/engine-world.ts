@@ -104,6 +104,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const wanted: SourceRef[] = [];
   const told: string[] = [];
   const sources = new SourceBook();
+  const graph = new Graph();
   const policy: Policy = { compat: false, autoReloadAll: false, ignoredKinds: new Set(), keys: DEFAULT_KEYS };
   const engine = new Engine({
     policy,
@@ -114,7 +115,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     clock,
     serverNow: () => clock.wall(),
     sources,
-    graph: new Graph(),
+    graph,
     queue: {
       schedule: (key, at) => void scheduled.set(key, at),
       release: () => false,
@@ -136,7 +137,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     report: {
       sourceChanged: () => {},
       settledByOther: () => void told.push('settled by other'),
-      reverted: (_state, _ref, again) => void told.push(again ? 'reverted' : 'undelivered'),
+      reverted: (_state, _refs, again) => void told.push(again ? 'reverted' : 'undelivered'),
       problems: () => {},
       queued: () => {},
     },
@@ -152,6 +153,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     policy,
     engine,
     sources,
+    graph,
     scheduled,
     wanted,
     told,

@@ -14,7 +14,7 @@ import { sourceTarget, type Target, workloadTarget } from '../kind-words.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
 import { blindTo, blindToSource } from '../sight.ts';
-import { isUndelivered, lastWriteOf, reloaderEvents } from '../traces.ts';
+import { isUndelivered, lastWriteOf, newestOf, reloaderEvents } from '../traces.ts';
 import { explanationText, type WorkloadReport } from './explain-text.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
@@ -159,6 +159,6 @@ async function reportOn(
     problems: workload.intent.problems.map(({ path, message }) => `${path} ${message}`),
     notes: [...notes, ...view.unread, ...ledger.notes],
     sources,
-    events,
+    events: newestOf(events),
   };
 }
