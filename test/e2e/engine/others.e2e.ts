@@ -33,6 +33,8 @@ test('template, then source: the new pods may be older than the change, so it ro
 
 test('an undo after the change goes back to pods that may be older, so it rolls', async () => {
   await using w = await world();
+  // The rollout in between never completes: of one that did, no older pods would be left to go back to.
+  await api().patch(pathOf(DEPLOYMENT, w.shop, 'web'), { spec: { replicas: 1, minReadySeconds: 500 } });
   await w.setImage('v2');
   await w.fence();
   await w.moves.setData('ConfigMap', 'web', { value: '2' });
