@@ -27,6 +27,7 @@ export async function readKubeconfig(files: readonly string[], options: Kubeconf
     server,
     namespace,
     tls,
+    proxy,
     agent: proxy && (await (await import('./proxy-agent.ts')).proxyAgent({ server, tls }, proxy)),
     authorization(refused) {
       // What was refused may have been the certificate.

@@ -3,9 +3,9 @@ import type { Resource } from '../api/resources.ts';
 import { fullJitter, pause } from '../runtime/backoff.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { KubeClient, Scope } from './client.ts';
+import { abortReason } from './failures.ts';
 import { KubeError } from './kube-error.ts';
 import { Replica } from './replica.ts';
-import { abortReason } from './transport.ts';
 
 /** What a Reflector tells. `key` is `namespace/name`, or `name` for kinds without namespaces. */
 export type ReflectEvent<T> =

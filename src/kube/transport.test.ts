@@ -145,9 +145,17 @@ describe('failures', () => {
   });
 
   test('after a 401 it is asked on a new connection, which alone shows a new certificate', async () => {
-    const { api, client } = await start((e) => (e.socket > 1 ? e.json(200, {}) : e.status(401, 'Unauthorized')));
+    let isExpired = false;
+    const tls = { cert: 'renewed' };
+    const { api, client } = await start(
+      (e) => (isExpired && e.socket === 1 ? e.status(401, 'Unauthorized') : e.json(200, {})),
+      {},
+      { tls: () => tls },
+    );
     await client.get(CONFIG_MAPS, { name: 'a' });
-    expect(api.requests.map(({ socket }) => socket)).toEqual([1, 2]);
+    isExpired = true;
+    await client.get(CONFIG_MAPS, { name: 'a' });
+    expect(api.requests.map(({ socket }) => socket)).toEqual([1, 1, 2]);
   });
 
   const unread = Object.assign(new Error(`cannot read ${secret}`), { code: 'ENOENT' });

@@ -1,8 +1,9 @@
 import type { KubeObject } from '../api/objects.ts';
+import { bodyFailure, failure } from './failures.ts';
 import { LineSplitter } from './json-lines.ts';
 import { refusal } from './kube-error.ts';
 import { isKubeObject } from './listing.ts';
-import { bodyFailure, type Call, failure, parse, type Transport } from './transport.ts';
+import { type Call, parse, type Transport } from './transport.ts';
 
 /** What a watch says. A BOOKMARK's object carries a resourceVersion and nothing else. */
 export interface RawEvent {
