@@ -70,7 +70,7 @@ describe('failures', () => {
     const stop = new AbortController();
     const watches = [1, 2, 3].map(() =>
       client
-        .watch(CONFIG_MAPS, {}, '1', stop.signal)
+        .watch(CONFIG_MAPS, {}, '1', stop)
         .next()
         .catch(() => {}),
     );
@@ -187,7 +187,7 @@ describe('failures', () => {
 
   test('a watch whose answer does not begin is lost sooner than one that is quiet', async () => {
     const { client } = await start({ watch: [() => {}] }, { idleMs: 100, watchIdleMs: 1_000_000 });
-    const watching = client.watch(CONFIG_MAPS, {}, '1', new AbortController().signal).next();
+    const watching = client.watch(CONFIG_MAPS, {}, '1', new AbortController()).next();
     await expect(watching).rejects.toMatchObject({ reason: 'Silent' });
   });
 });
