@@ -35,7 +35,7 @@ export interface FollowedReport {
 
 // A server that has just started refuses what it accepts a moment later.
 const MAX_UNAUTHORIZED = 3;
-// Other troubles that last so long before a kind was ever listed are worth a word: about eight seconds.
+// Other troubles that last so long before a kind was ever followed are worth a word: about eight seconds.
 const MAX_FAILURES = 6;
 
 /** What can be followed, as far as is known: not by asking for rights, but by what came of using them. */
@@ -92,8 +92,9 @@ class FollowedKind implements Followed, FollowedReport {
 
   failing(error: KubeError, failures: number): void {
     const isRefused = error.status === 401 && failures >= MAX_UNAUTHORIZED;
-    // What was listed and cannot be reached just now is an outage, and passes.
-    if (isRefused || (!this.isListed && failures >= MAX_FAILURES)) this.#become({ error });
+    // What was followed and cannot be reached just now is an outage, and passes.
+    const isNew = !this.isListed || (this.role === 'source' && this.isWatched === undefined);
+    if (isRefused || (isNew && failures >= MAX_FAILURES)) this.#become({ error });
   }
 
   #become(state: Partial<Pick<Followed, 'isListed' | 'isWatched' | 'error'>>): void {

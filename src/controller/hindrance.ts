@@ -53,7 +53,7 @@ export function obstruction(followed: readonly Followed[]): Hindrance | undefine
   const stuck = followed.find(({ isListed, error }) => !isListed && error && !isRight(error));
   if (!stuck?.error) return undefined;
   if (stuck.error.status === 401) return refusedCredential(stuck.error);
-  return { message: `${nameOf(stuck)} cannot be listed: ${stuck.error.message}`, cure: undefined };
+  return { message: `${nameOf(stuck)} cannot be followed: ${stuck.error.message}`, cure: undefined };
 }
 
 export const refusedCredential = ({ detail, message }: KubeError): Hindrance => ({
@@ -80,7 +80,7 @@ const VERBS: Readonly<Record<Role, string>> = {
 function missingWords(followed: readonly Followed[], role: Role): string {
   const kinds = followed.filter((kind) => kind.role === role);
   const other = kinds.find(({ error }) => error && !isRight(error));
-  if (other?.error) return `${nameOf(other)} cannot be listed: ${other.error.message}`;
+  if (other?.error) return `${nameOf(other)} cannot be followed: ${other.error.message}`;
   const namespaces = [...new Set(kinds.map(({ namespace }) => namespace))].filter((name) => name !== '');
   const where = namespaces.length === 0 ? '' : ` in ${either(namespaces)}`;
   return `it may not ${role === 'source' ? 'list and watch' : 'list'} ${namesOf(kinds)}${where}`;

@@ -172,7 +172,18 @@ test('a kind that holds up the start is named, though others can be followed', a
   for (const kind of [configMaps, deployments]) kind.listed();
   configMaps.watching();
   for (const failures of [1, 2, 3, 4, 5, 6, 7]) jobs.failing(down, failures);
-  expect(news()).toEqual(['not: jobs cannot be listed: list /x: 503 ServiceUnavailable; undefined']);
+  expect(news()).toEqual(['not: jobs cannot be followed: list /x: 503 ServiceUnavailable; undefined']);
+});
+
+test('a source whose watch never begins is named, too', async () => {
+  const { readiness, follow, news } = world();
+  const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedReport, FollowedReport];
+  for (const kind of [configMaps, deployments]) kind.listed();
+  await readiness.begin(nothing);
+  for (const failures of [1, 2, 3, 4, 5, 6, 7]) configMaps.failing(down, failures);
+  expect(news()).toEqual([expect.stringContaining('not: configmaps cannot be followed: list /x: 503')]);
+  configMaps.watching();
+  await expect.poll(news).toEqual(READY);
 });
 
 test('who is to see only some namespaces has to see which', async () => {

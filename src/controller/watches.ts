@@ -1,6 +1,7 @@
 import type { Resource } from '../api/resources.ts';
 import type { KubeClient, Scope } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
+import { isOutage } from '../kube/outages.ts';
 import { isTransient, patiently } from '../kube/patiently.ts';
 import { type ReflectEvent, type ReflectOptions, Reflector } from '../kube/reflect.ts';
 import { pause } from '../runtime/backoff.ts';
@@ -20,6 +21,8 @@ export interface WatchDeps {
   };
 }
 
+// A watch that breaks is ordinary life; what has failed so often in a row has lasted about eight seconds.
+const LASTING_FAILURES = 6;
 // How often a kind that the server does not serve is looked for. One small request, and only while one is missing.
 const LOOK_AGAIN_MS = 10_000;
 
@@ -94,6 +97,7 @@ export class Watches {
       clock,
       retrying(error, delayMs, failures) {
         report.retrying(resource, error, delayMs);
+        if (failures >= LASTING_FAILURES && isOutage(error) && error.status !== 401) report.waitingForServer(error);
         followed.failing(error, failures);
       },
       watching: () => followed.watching(),

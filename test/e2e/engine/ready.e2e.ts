@@ -93,6 +93,18 @@ test('sources that may be listed and not watched bring no news: not ready', asyn
   expect(await status(attune)).toBe(503);
 });
 
+test('an outage is told, and changes nothing about being ready', async () => {
+  const { access, start } = await account(OWN, SOURCES, WORKLOADS);
+  const proxy = await faultProxy({ through: access });
+  await using attune = await start([], proxy.access);
+  await untilReady(attune, 200);
+  proxy.setRules([{ fault: { type: 'status', code: 503 } }]);
+  proxy.cutWatches();
+  expect(await attune.untilLine(/waiting for the API server: watch .*: 503/)).toContain('level=warning');
+  expect(await status(attune)).toBe(200);
+  expect(about(attune, NOT_READY)).toEqual([]);
+});
+
 test('--enable-ha: who may not take the Lease is not ready to take over', async () => {
   const { grant, start } = await account(OWN, SOURCES, WORKLOADS);
   await using attune = await start(['--enable-ha']);
