@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ApiAccess } from '../../../src/sandbox/api-request.ts';
+import { Audit } from '../../support/audit.ts';
 import { type Controller, startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { api, controlPlane, namespace, serviceAccount } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
+import { movesIn, untilMarked } from '../reloader/moves.ts';
 import { COMPAT } from '../reloader/scene.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -91,6 +93,24 @@ test('sources that may be listed and not watched bring no news: not ready', asyn
   expect(await attune.untilLine(NOT_READY)).toContain('grant list and watch on configmaps or secrets');
   expect(about(attune, READY)).toEqual([]);
   expect(await status(attune)).toBe(503);
+});
+
+test('whose rights came late is ready when dying would lose nothing', async () => {
+  const { home, grant, start } = await account(OWN);
+  const moves = movesIn(home);
+  await moves.createSource('ConfigMap', 'app', { value: '1' });
+  await moves.createUser('web', 'app');
+  await using audit = await Audit.of(home, ['Deployment']);
+  {
+    await using attune = await start();
+    await attune.untilLine(NOT_READY);
+    await grant(OWN, SOURCES, WORKLOADS);
+    await untilReady(attune, 200);
+    await attune.kill9();
+  }
+  await moves.setData('ConfigMap', 'app', { value: '2' });
+  await using _again = await start();
+  await untilMarked(audit, 'Deployment', 'web', { value: '2' });
 });
 
 test('an outage is told, and changes nothing about being ready', async () => {
