@@ -6,14 +6,14 @@ import type { Clock } from '../runtime/clock.ts';
 import { runWorkers } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Checkpoint } from './checkpoint.ts';
-import { createCore } from './core.ts';
+import { type Core, createCore } from './core.ts';
 import { follow } from './follow.ts';
 import { createHands, type Hands } from './hands.ts';
 import { installationKey, type KeyReport } from './installation-key.ts';
 import type { Leadership } from './leadership.ts';
 import { rewriteRecords } from './old-records.ts';
 import type { ControllerOptions } from './options.ts';
+import { Readiness } from './readiness.ts';
 import { reconcile } from './reconcile.ts';
 import type { Report } from './report.ts';
 import { setbackOf } from './setback.ts';
@@ -30,7 +30,9 @@ export interface ControllerDeps {
   readonly leadership: Leadership;
   /** `--webhook-url`: told of each change instead of anything being rolled. */
   readonly notify: (() => void) | undefined;
+  /** Work can be done from here on, and when `onUnready` was called, again. */
   readonly onReady: () => void;
+  readonly onUnready: () => void;
 }
 
 // Writes in flight are finished; what waits belongs to the successor.
@@ -39,7 +41,12 @@ const DRAIN_MS = 4000;
 /** Runs until aborted: watch, remember, and bring what changed to whoever asked for it. */
 export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
   const { client, options, clock, report } = deps;
-  const patience = { clock, signal, retrying: (error: KubeError) => report.waitingForServer(error) };
+  const { compat, enableHa: elects } = options;
+  const readiness = new Readiness({ ...deps, compat, elects, workloads: deps.notify === undefined, signal });
+  deps.leadership.onBarred((error) => readiness.barred(error));
+  const retrying = (error: KubeError): void =>
+    error.status === 401 ? readiness.refused(error) : report.waitingForServer(error);
+  const patience = { clock, signal, retrying };
   const tell: KeyReport = {
     keyless(error) {
       if (deps.notify === undefined) report.keyless(error);
@@ -48,11 +55,18 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   };
   const installation = await patiently(() => installationKey(client, options, tell), patience);
   const sharedVersions = await patiently(() => seeSharedVersions(client, options), patience);
-  const core = createCore(deps, installation, sharedVersions, signal);
+  const core = createCore({ ...deps, access: readiness.access }, installation, sharedVersions, signal);
   const hands = createHands(deps, core, installation, signal);
   const { engine, checkpoint, reader, watches } = core;
   const reading = reader.run();
   await follow({ ...core, options, report: deps.report, pauses: hands.pauses }, deps.notify === undefined);
+  const end = async (): Promise<void> => {
+    reader.stop();
+    checkpoint.stop();
+    await Promise.all([reading, watches.ended()]);
+  };
+  // Called off, the watches are synced without having seen anything.
+  if (signal.aborted) return end();
   if (deps.notify === undefined) {
     await patiently(() => checkpoint.load(), patience);
     await reader.readAll(engine.unread(), (kind, namespace) => core.sources.countIn(kind, namespace));
@@ -60,14 +74,14 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   engine.begin();
   core.begin();
   // A standby is ready to take over. Who works alone is ready when a downtime from here on would lose nothing.
-  if (options.enableHa || deps.notify) deps.onReady();
+  const isAlone = !options.enableHa && deps.notify === undefined;
+  if (!isAlone) void readiness.begin(async () => {});
   await deps.leadership.run(signal, async (term) => {
     const isReady = deps.notify !== undefined || (await begins(deps, hands, term));
-    if (isReady) await work(deps, hands, term);
+    const ledgerKept = ledgerKeeper(deps, core, term);
+    if (isReady) await work(deps, hands, term, isAlone ? () => readiness.begin(ledgerKept) : ledgerKept);
   });
-  reader.stop();
-  checkpoint.stop();
-  await Promise.all([reading, watches.ended()]);
+  await end();
 }
 
 /** False if the term ended before it could begin. */
@@ -94,19 +108,26 @@ async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Ha
   for (const { workload } of engine.states.values()) pauses.seen(workload);
 }
 
-/** Beside the work: no change has to wait for it. */
-async function establishLedger(deps: ControllerDeps, ledger: Checkpoint, term: AbortSignal): Promise<void> {
-  const { clock, log, options } = deps;
-  try {
-    await patiently(() => ledger.establish(), { clock, signal: term });
-  } catch (error) {
-    if (term.aborted) return;
-    log.error('the ledger cannot be written', { error: String(error) });
-  }
-  if (!options.enableHa && deps.notify === undefined) deps.onReady();
+/** Writes down what is known; later than at the start the sources of what has become visible have to be read before. */
+function ledgerKeeper({ clock, log }: ControllerDeps, core: Core, term: AbortSignal): () => Promise<void> {
+  let isStart = true;
+  return async () => {
+    if (!isStart) await core.reader.settled();
+    isStart = false;
+    try {
+      await patiently(() => core.checkpoint.establish(), { clock, signal: term });
+    } catch (error) {
+      if (!term.aborted) log.error('the ledger cannot be written', { error: String(error) });
+    }
+  };
 }
 
-async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Promise<void> {
+async function work(
+  deps: ControllerDeps,
+  hands: Hands,
+  term: AbortSignal,
+  keepLedger: () => Promise<void>,
+): Promise<void> {
   const { core, pauses, replacements, reconcileDeps } = hands;
   const { queue, checkpoint, oldRecords } = core;
   deps.client.onRecovery((lastedMs) => queue.forgive(deps.clock.now() - lastedMs));
@@ -121,7 +142,8 @@ async function work(deps: ControllerDeps, hands: Hands, term: AbortSignal): Prom
   });
   const resuming = pauses.run();
   const rewriting = rewriteRecords({ ...deps, former: core.former, queue: oldRecords }, term);
-  const ledger = establishLedger(deps, checkpoint, term);
+  // Beside the work: no change has to wait for it.
+  const ledger = keepLedger();
   if (!term.aborted) {
     await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true }));
   }

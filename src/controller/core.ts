@@ -2,6 +2,7 @@ import type { SourceRef } from '../api/sources.ts';
 import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger.ts';
 import type { WorkloadKey } from '../domain/workload.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
+import type { Access } from './access.ts';
 import { askingIn, pendingIn } from './census.ts';
 import { Checkpoint } from './checkpoint.ts';
 import type { ControllerDeps } from './controller.ts';
@@ -18,19 +19,19 @@ import { Watches } from './watches.ts';
 
 /** What is known and how it becomes known. Reads the cluster, writes nothing but the checkpoint. */
 export function createCore(
-  deps: ControllerDeps,
+  deps: ControllerDeps & { readonly access: Access },
   installation: Installation,
   sharedVersions: boolean,
   signal: AbortSignal,
 ) {
-  const { options, client, clock, report } = deps;
+  const { options, client, clock, report, access } = deps;
   const { digest, keyId, former } = installation;
   const sources = new SourceBook();
   const graph = new Graph();
   const queue = new KeyedQueue<WorkloadKey>({ clock });
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
   const door = createDoor({ ...options, digest, former, oldRecord: (key) => oldRecords.add(key) });
-  const watches = new Watches({ client, clock, signal, report });
+  const watches = new Watches({ client, clock, signal, access, report });
   const namespaces = new Set<string>();
   const inScope = scopeCheck(options, namespaces);
   const listed = new Listed();

@@ -1,4 +1,5 @@
 import type { KubeClient } from '../kube/client.ts';
+import type { KubeError } from '../kube/kube-error.ts';
 import { elect } from '../kube/lease.ts';
 import type { Clock } from '../runtime/clock.ts';
 
@@ -7,13 +8,15 @@ export interface Leadership {
   mayWrite(): boolean;
   /** False once the lead was lost: this process is to be replaced, as upstream's is. */
   isAlive(): boolean;
+  /** Told why we cannot be elected, and with undefined that we lead, or that another does. */
+  onBarred(listener: (error: KubeError | undefined) => void): void;
   /** Calls `lead` when it is our turn, with a signal that ends the term; resolves when all is over. */
   run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
 }
 
 /** The only replica. */
 export function aloneLeadership(): Leadership {
-  return { mayWrite: () => true, isAlive: () => true, run: (signal, lead) => lead(signal) };
+  return { mayWrite: () => true, isAlive: () => true, onBarred() {}, run: (signal, lead) => lead(signal) };
 }
 
 export interface ElectedDeps {
@@ -28,15 +31,43 @@ export interface ElectedDeps {
   };
 }
 
+// A server that has just started refuses what it allows a moment later.
+const MAX_REFUSALS = 3;
+
+/** Whether the server keeps us from the Lease. */
+class Bar {
+  #listener: (error: KubeError | undefined) => void = () => {};
+  #refusals = 0;
+  #isKnown = false;
+
+  onChange(listener: (error: KubeError | undefined) => void): void {
+    this.#listener = listener;
+  }
+
+  refused(error: KubeError): void {
+    if (error.status !== 403 && error.status !== 404) return;
+    this.#refusals += 1;
+    if (this.#refusals >= MAX_REFUSALS) this.#listener(error);
+  }
+
+  lift(): void {
+    if (this.#refusals >= MAX_REFUSALS || !this.#isKnown) this.#listener(undefined);
+    this.#isKnown = true;
+    this.#refusals = 0;
+  }
+}
+
 const LEASE_NAME = 'stakater-reloader-lock';
 
 /** One of several replicas. The others know everything already, so a new leader only has to begin to write. */
 export function electedLeadership({ client, clock, namespace, identity, report }: ElectedDeps): Leadership {
   let held = (): boolean => false;
   let lost = false;
+  const bar = new Bar();
   return {
     mayWrite: () => held(),
     isAlive: () => !lost,
+    onBarred: (listener) => bar.onChange(listener),
     async run(signal, lead) {
       const term = new AbortController();
       const stop = new AbortController();
@@ -52,6 +83,7 @@ export function electedLeadership({ client, clock, namespace, identity, report }
           onLeading(leadership) {
             held = () => leadership.held();
             report.leading(true);
+            bar.lift();
             leading = lead(term.signal);
             leading.catch(over.reject);
           },
@@ -63,8 +95,14 @@ export function electedLeadership({ client, clock, namespace, identity, report }
             // A process leads once: its successor is a new one, or the replica that has taken over.
             stop.abort();
           },
-          onHolder: (holder) => report.holder(holder),
-          onError: (error) => report.electionTrouble(error),
+          onHolder(holder) {
+            report.holder(holder);
+            if (holder !== '') bar.lift();
+          },
+          onError(error) {
+            report.electionTrouble(error);
+            if (!held()) bar.refused(error);
+          },
         },
         stop.signal,
       );

@@ -10,6 +10,7 @@ import { isTransient } from '../kube/patiently.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Hindrance } from './hindrance.ts';
 import { LedgerReport, ownCure, type SystemReportDeps } from './ledger-report.ts';
 import type { Turn } from './source-book.ts';
 
@@ -105,6 +106,11 @@ export class SystemReport extends LedgerReport {
     for (const { namespace = '' } of scopes) {
       this.#log.info(`Starting Controller to watch resource type: ${plural} in namespace: ${namespace}`);
     }
+  }
+
+  /** Nothing can be done: why, and what would change that. */
+  notReady({ message, cure }: Hindrance, wasReady: boolean): void {
+    this.#log.error(`Attune is not ready${wasReady ? ' any more' : ''}: ${message}`, { cure });
   }
 
   waitingForServer(error: KubeError): void {

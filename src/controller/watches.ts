@@ -1,22 +1,28 @@
 import type { Resource } from '../api/resources.ts';
 import type { KubeClient, Scope } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
-import { patiently } from '../kube/patiently.ts';
+import { isOutage } from '../kube/outages.ts';
+import { isTransient, patiently } from '../kube/patiently.ts';
 import { type ReflectEvent, type ReflectOptions, Reflector } from '../kube/reflect.ts';
 import { pause } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Access } from './access.ts';
 
 export interface WatchDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly access: Pick<Access, 'follows'>;
   readonly report: {
+    waitingForServer(error: KubeError): void;
     unwatchable(resource: Resource): void;
     unavailable(resource: Resource, scope: Scope, error: Error): void;
     retrying(resource: Resource, error: KubeError, delayMs: number): void;
   };
 }
 
+// A watch that breaks is ordinary life; what has failed so often in a row has lasted about eight seconds.
+const LASTING_FAILURES = 6;
 // How often a kind that the server does not serve is looked for. One small request, and only while one is missing.
 const LOOK_AGAIN_MS = 10_000;
 
@@ -85,11 +91,25 @@ export class Watches {
     tell: (event: ReflectEvent<T>, scope: Scope) => void,
   ): void {
     const { client, clock, signal, report } = this.#deps;
+    const followed = this.#deps.access.follows(resource, scope);
     const reflector = new Reflector<T>(client, resource, scope, {
       ...options,
       clock,
-      retrying: (error, delayMs) => report.retrying(resource, error, delayMs),
+      retrying(error, delayMs, failures) {
+        report.retrying(resource, error, delayMs);
+        if (failures >= LASTING_FAILURES && isOutage(error) && error.status !== 401) report.waitingForServer(error);
+        followed.failing(error, failures);
+      },
+      watching: () => followed.watching(),
     });
+    const unwatchable = (): void => {
+      followed.unwatchable();
+      // Or it may not be listed any more either, and then that is said.
+      reflector.refresh().then(
+        () => report.unwatchable(resource),
+        (error: unknown) => KubeError.is(error) && isTransient(error) && report.unwatchable(resource),
+      );
+    };
     this.#reflectors.push({ resource, reflector: reflector as Reflector<unknown> });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#first.push(promise);
@@ -97,8 +117,10 @@ export class Watches {
       reflector
         .run(signal, (event) => {
           tell(event, scope);
-          if (event.type === 'unwatchable') report.unwatchable(resource);
+          if (event.type === 'unwatchable') unwatchable();
           if (event.type === 'unavailable') report.unavailable(resource, scope, event.error);
+          if (event.type === 'unavailable') followed.unavailable(event.error);
+          if (event.type === 'synced') followed.listed();
           if (event.type === 'synced' || event.type === 'unavailable') resolve();
         })
         .finally(resolve),
@@ -108,7 +130,9 @@ export class Watches {
   async #isServed({ group, version, plural }: Resource): Promise<boolean> {
     try {
       // Not knowing is not the same as not being there: what is there has to be listed before anything is decided.
-      const kinds = await patiently(() => this.#deps.client.discover(group), this.#deps);
+      const { client, clock, signal, report } = this.#deps;
+      const retrying = (error: KubeError): void => report.waitingForServer(error);
+      const kinds = await patiently(() => client.discover(group), { clock, signal, retrying });
       return kinds.some((kind) => kind.version === version && kind.plural === plural);
     } catch (error) {
       if (!KubeError.is(error)) throw error;

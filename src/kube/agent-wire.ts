@@ -1,20 +1,23 @@
 import type { Agent } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { http, https } from '../runtime/node-http.ts';
-import { dialLimit, type Exchange, Obstacle, Silence, type Wire } from './exchange.ts';
+import type { Exchange, Wire } from './exchange.ts';
+import { dialLimit, notOpened, obstacleAt, type Place, silenceAt } from './obstacle.ts';
 
 /** Goes the way that a Node agent knows, through a proxy for example. */
 export class AgentWire implements Wire {
   readonly #agent: Agent;
+  readonly #place: Place;
   readonly #maxLines: number;
   readonly #target: { readonly host: string; readonly port: string };
   readonly #request: typeof http.request;
   readonly #waiting: Exchange[] = [];
   #lines = 0;
 
-  constructor({ protocol, hostname, port }: URL, agent: Agent, maxLines: number) {
+  constructor({ protocol, hostname, port }: URL, agent: Agent, place: Place, maxLines: number) {
     const secure = protocol === 'https:';
     this.#agent = agent;
+    this.#place = place;
     this.#maxLines = maxLines;
     this.#request = secure ? https.request : http.request;
     this.#target = { host: hostname.replace(/^\[|\]$/g, ''), port: port || (secure ? '443' : '80') };
@@ -40,17 +43,18 @@ export class AgentWire implements Wire {
     try {
       this.#carry(exchange);
     } catch (error) {
-      exchange.breakOff(new Obstacle((error as NodeJS.ErrnoException).code ?? 'no connection could be opened'));
+      exchange.breakOff(notOpened(this.#place, error));
     }
   }
 
   #carry(exchange: Exchange): void {
     const { method, path, headers, body } = exchange.request;
     const options = { ...this.#target, agent: this.#agent, timeout: exchange.headMs, method, path, headers };
+    const fail = (error: Error): void => exchange.breakOff(obstacleAt(this.#place, error));
     const request = this.#request(options, (answer) => {
       exchange.carriedBy(answer, request.reusedSocket);
       answer.on('data', (piece: Buffer) => exchange.push(piece));
-      answer.on('error', (error) => exchange.breakOff(error));
+      answer.on('error', fail);
       answer.on('end', () => exchange.complete());
       request.setTimeout(exchange.idleMs);
       const { 'retry-after': retryAfter, date } = answer.headers;
@@ -62,7 +66,7 @@ export class AgentWire implements Wire {
       request.destroy();
     };
     exchange.carriedBy({ pause() {}, resume() {}, destroy }, request.reusedSocket);
-    const dialled = dialLimit((error) => exchange.breakOff(error));
+    const dialled = dialLimit(this.#place, fail);
     request.on('socket', (socket) => {
       if (socket instanceof TLSSocket && !request.reusedSocket) socket.once('secureConnect', dialled);
       else dialled();
@@ -70,8 +74,8 @@ export class AgentWire implements Wire {
       socket.on('data', erase);
       request.on('close', () => socket.off('data', erase));
     });
-    request.on('timeout', () => exchange.breakOff(new Silence('silent')));
-    request.on('error', (error) => exchange.breakOff(error));
+    request.on('timeout', () => exchange.breakOff(silenceAt(this.#place, request.socket?.timeout)));
+    request.on('error', fail);
     request.on('close', () => {
       dialled();
       this.#lines -= 1;

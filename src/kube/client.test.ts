@@ -163,7 +163,7 @@ describe('data of Secrets', () => {
       e.end();
     });
     const kept: Buffer[] = [];
-    for await (const { object } of client.watch(SECRETS, {}, '1', new AbortController().signal)) {
+    for await (const { object } of client.watch(SECRETS, {}, '1', new AbortController())) {
       const { pin } = (object as unknown as Read).data;
       expect(String(pin)).toBe('1234');
       kept.push(pin);

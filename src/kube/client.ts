@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import { type ServedKind, servedKinds } from './discovery.ts';
 import { type ListOptions, listPages, type Page } from './listing.ts';
 import { query, resourcePath } from './resource-path.ts';
-import { Transport, type TransportOptions } from './transport.ts';
+import { type Call, Transport, type TransportOptions } from './transport.ts';
 import { type RawEvent, watchEvents } from './watch.ts';
 
 export interface ObjectRef {
@@ -44,6 +44,12 @@ export interface PatchOptions extends WriteOptions {
   readonly type: PatchType;
   /** Server-side apply: take over fields that others own. */
   readonly force?: boolean | undefined;
+}
+
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  /** Called when the server has taken it up. */
+  readonly opened?: (() => void) | undefined;
 }
 
 export interface DeleteOptions {
@@ -220,9 +226,9 @@ export class KubeClient {
     resource: Resource,
     scope: Scope,
     resourceVersion: string,
-    signal: AbortSignal,
+    { signal, opened }: WatchOptions,
   ): AsyncGenerator<RawEvent, void> {
-    return watchEvents(this.#transport, {
+    const call: Call = {
       verb: 'watch',
       method: 'GET',
       resource: resource.plural,
@@ -238,7 +244,8 @@ export class KubeClient {
       idleMs: this.#watchIdleMs,
       secret: isSecret(resource),
       signal,
-    });
+    };
+    return watchEvents(this.#transport, call, opened);
   }
 
   /** The kinds of a group in all its versions; none where the group does not exist. */

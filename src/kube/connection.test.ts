@@ -47,6 +47,22 @@ describe('where the connection comes from', () => {
   });
 });
 
+test('in the place of a token that was refused another is found within a second', async () => {
+  const clock = virtualClock();
+  const authorization = fileToken(await folder.file('token', 'one'), clock);
+  expect(authorization(true)).toBe('Bearer one');
+  for (let n = 0; n < 100; n += 1) {
+    clock.advance(1000);
+    expect(authorization()).toBe('Bearer one');
+  }
+  await folder.file('token', 'two');
+  clock.advance(1000);
+  expect(authorization()).toBe('Bearer two');
+  await folder.file('token', 'three');
+  clock.advance(59_999);
+  expect(authorization()).toBe('Bearer two');
+});
+
 test('a token file is read again once a minute, and at once after a refusal', async () => {
   const clock = virtualClock();
   const path = await folder.file('token', 'one');

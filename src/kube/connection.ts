@@ -25,6 +25,8 @@ export interface Connection {
   readonly namespace?: string | undefined;
   /** Only where sockets must go through a proxy. */
   readonly agent?: Agent | undefined;
+  /** That proxy, for messages. */
+  readonly proxy?: URL | undefined;
   /**
    * The value of the Authorization header; asked for each request, because tokens rotate. `refused` tells that the
    * last one brought a 401, so that a cached token is given up.
@@ -57,7 +59,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   const proxy = connection.agent ? undefined : environmentProxy(connection.server, options.env);
   if (!proxy) return connection;
   const { proxyAgent } = await import('./proxy-agent.ts');
-  return { ...connection, agent: await proxyAgent(connection, proxy) };
+  return { ...connection, proxy, agent: await proxyAgent(connection, proxy) };
 }
 
 function kubeconfigFiles({ kubeconfig, env }: ConnectOptions): readonly string[] {

@@ -21,22 +21,6 @@ export interface Carrier {
   destroy(): void;
 }
 
-/** Nothing has been sent or received for too long. */
-export class Silence extends Error {}
-
-/** Why there was no connection, in words that may be told to anybody. */
-export class Obstacle extends Error {}
-
-// Until a connection can be used. A server that is there takes milliseconds; a SYN that was lost is sent again after 1, 3
-// and 7 s.
-const DIAL_MS = 10_000;
-
-/** Fails a connection that is not ready in time; to be called off as soon as it is. */
-export function dialLimit(fail: (error: Obstacle) => void): () => void {
-  const timer = setTimeout(() => fail(new Obstacle(`no connection within ${DIAL_MS / 1000} s`)), DIAL_MS);
-  return () => clearTimeout(timer);
-}
-
 // What nobody has asked for yet is not taken in beyond this.
 const HELD_BYTES = 1024 * 1024;
 

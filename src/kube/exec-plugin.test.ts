@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { testFolder } from '../../test/support/test-folder.ts';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
+import { CONFIG_MAPS } from '../api/resources.ts';
+import { KubeClient } from './client.ts';
 import { connect } from './connection.ts';
 
 const folder = testFolder('exec-plugin');
@@ -103,7 +105,7 @@ test('it finds its variables, ours, and what it is asked for', async () => {
   });
 });
 
-describe('a plugin that gives nothing is named, and not quoted', () => {
+describe('a plugin that gives nothing is named; what it says is told, its credential is not', () => {
   const failureOf = async (script: string, exec?: object) => {
     const failure = await connect({ kubeconfig: await plugin(script, exec), env }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Error);
@@ -114,7 +116,7 @@ describe('a plugin that gives nothing is named, and not quoted', () => {
   };
 
   test.each([
-    ['that fails', 'echo hunter2; echo hunter2 >&2; exit 3', /ended with code 3; run it by hand/],
+    ['that fails', 'echo hunter2; echo hunter2 >&2; exit 3', /ended with code 3: \[hidden\]; run it by hand/],
     ['that is killed', 'kill -9 $$', /ended with SIGKILL/],
     ['that says no JSON', 'echo hunter2', /gave no token and no certificate/],
     ['that says something else', 'echo \'{"kind":"Pod","status":{"token":"hunter2"}}\'', /gave no token/],
@@ -122,6 +124,56 @@ describe('a plugin that gives nothing is named, and not quoted', () => {
     ['that says too much', 'yes hunter2', /said more than 1048576 bytes/],
   ])('one %s', async (_, script, message) => {
     expect(await failureOf(script)).toMatch(message);
+  });
+
+  test('its own words are told: the last lines, readable', async () => {
+    const script =
+      'echo one two three four five | tr " " "\\n" >&2; printf "\\033[31mSSO session\\thas expired\\007\\033[0m" >&2; exit 1';
+    expect(await failureOf(script)).toMatch(
+      /ended with code 1: three \| four \| five \| SSO session has expired; run it by hand/,
+    );
+  });
+
+  test('one that gives nothing usable and says why', async () => {
+    expect(await failureOf('echo "no such profile" >&2')).toMatch(/gave no token .*: no such profile; run it/);
+  });
+
+  test.each([
+    ['what it said on stdout', `echo '${credential({ token: 'hunter2' })}'; echo "cannot store hunter2" >&2; exit 1`],
+    ['what is in its secret variables', 'echo "login with $AZURE_CLIENT_SECRET failed" >&2; exit 1'],
+    ['what is assigned', 'echo "POST grant=x&client_secret=hunter2 failed" >&2; exit 1'],
+    ['a header', 'echo "sent Authorization: Bearer hunter2hunter2" >&2; exit 1'],
+    ['a JWT', 'echo "refused eyJhbGciOi.eyJodW50ZXIy.hunter2" >&2; exit 1'],
+    ['random text', 'echo "refused hunter2Aa1hunter2Bb2hunter2Cc3hunter2" >&2; exit 1'],
+  ])('its words are told without %s', async (_, script) => {
+    const exec = { env: [{ name: 'AZURE_CLIENT_SECRET', value: 'hunter2' }] };
+    expect(await failureOf(script, exec)).toMatch(/ended with code 1: .*\[hidden\]/);
+  });
+
+  test('its words have an end, and nobody waits for who keeps its stderr open', async () => {
+    const script =
+      'sleep 600 2>&2 >/dev/null & echo $! > pid; yes "so many words" | head -c 3000000 >&2; echo >&2; echo >&2 enough; exit 1';
+    expect(await failureOf(script)).toMatch(/^.{0,600}so many words \| so many wo\w* \| enough; run it by hand/);
+    process.kill(Number(await readFile(join(folder.path, 'pid'), 'utf8')));
+  });
+
+  test('one that is not there, with the hint of who wrote the kubeconfig', async () => {
+    const exec = { command: 'no-such-plugin', installHint: 'Install it:\n\n  brew install\u0007 no-such-plugin' };
+    expect(await failureOf('', exec)).toMatch(/not in the PATH; Install it: \| brew install no-such-plugin$/);
+    expect(await failureOf('exit 1', { ...exec, command: './plugin.sh' })).not.toContain('brew');
+  });
+
+  test('it is told to who starts and to who calls', async () => {
+    const clock = virtualClock();
+    const kubeconfig = await plugin('if [ -e broken ]; then echo "log in again" >&2; exit 1; fi; cat answer');
+    await answer({ token: 'one', expirationTimestamp: '1970-01-01T00:01:00Z' });
+    const client = new KubeClient(await connect({ kubeconfig, env, clock }));
+    await writeFile(join(folder.path, 'broken'), '');
+    clock.advance(60_000);
+    await expect(client.get(CONFIG_MAPS, { name: 'a' })).rejects.toThrow(
+      /Unreachable: no credential: .*the plugin ".\/plugin.sh" ended with code 1: log in again; run it by hand/,
+    );
+    client.close();
   });
 
   test('one that is not there', async () => {

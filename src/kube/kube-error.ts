@@ -27,6 +27,8 @@ export class KubeError extends Error {
   readonly path: string;
   readonly status: number;
   readonly reason: string;
+  /** What the server, or who stands before it, had to say. */
+  readonly detail: string | undefined;
   readonly retryAfterMs: number | undefined;
 
   constructor(failure: Failure) {
@@ -36,6 +38,7 @@ export class KubeError extends Error {
     this.path = path;
     this.status = status;
     this.reason = reason;
+    this.detail = detail;
     this.retryAfterMs = retryAfterMs;
   }
 

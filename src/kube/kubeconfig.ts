@@ -28,6 +28,7 @@ export async function readKubeconfig(files: readonly string[], options: Kubeconf
     context,
     namespace,
     tls,
+    proxy,
     agent: proxy && (await (await import('./proxy-agent.ts')).proxyAgent({ server, tls }, proxy)),
     authorization(refused) {
       // What was refused may have been the certificate.

@@ -150,7 +150,7 @@ class Election {
     const scope = { namespace, fieldSelector: `metadata.name=${name}` };
     const start = clock.now();
     try {
-      for await (const event of client.watch(LEASES, scope, this.#lease?.metadata.resourceVersion ?? '', signal)) {
+      for await (const event of client.watch(LEASES, scope, this.#lease?.metadata.resourceVersion ?? '', { signal })) {
         if (event.type === 'BOOKMARK') continue;
         this.#see(event.type === 'DELETED' ? null : (event.object as Lease));
         if (this.#isFree()) return;
@@ -223,11 +223,12 @@ class Election {
   }
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {
-    const { client, namespace, name } = this.#options;
     try {
-      return await client.get<Lease>(LEASES, { namespace, name }, { signal });
+      return await this.#options.client.get<Lease>(LEASES, this.#options, { signal });
     } catch (error) {
       if (KubeError.is(error, 'NotFound')) return undefined;
+      // Who may not look does not know who leads.
+      if (KubeError.is(error, 'Forbidden')) this.#holder = undefined;
       throw error;
     }
   }

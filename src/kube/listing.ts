@@ -1,10 +1,11 @@
 import type { KubeObject } from '../api/objects.ts';
 import { isSecret, type Resource } from '../api/resources.ts';
 import type { Scope } from './client.ts';
+import { failure } from './failures.ts';
 import { KubeError } from './kube-error.ts';
 import { query, resourcePath } from './resource-path.ts';
 import type { Opened } from './secret-json.ts';
-import { type Call, failure, type Transport } from './transport.ts';
+import type { Call, Transport } from './transport.ts';
 
 export interface ListOptions {
   /** Names, labels, annotations and versions, without data, spec and status. */

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { http, https } from '../runtime/node-http.ts';
 import type { Credential } from './credential.ts';
 import { type Entry, type Fields, isFields, pathIn, text } from './kubeconfig-file.ts';
+import { Obstacle } from './obstacle.ts';
 
 /** Before its end, so that no request is on its way with a token that has just ended. */
 const LEEWAY_MS = 30_000;
@@ -32,13 +33,15 @@ export function oidcTokens(user: Entry, config: Fields, clock: Clock = systemClo
     const expiresAt = token ? endOf(token) - LEEWAY_MS : 0;
     if (clock.wall() < expiresAt) return { header: `Bearer ${token}`, expiresAt };
     if (!registration || !refreshToken) {
-      throw new Error(`${who}: the OIDC token has ended, and there is no refresh token with its issuer; log in again`);
+      throw new Obstacle(
+        `${who}: the OIDC token has ended, and there is no refresh token with its issuer; log in again`,
+      );
     }
     const answer = await refreshed(registration, refreshToken).catch((error: Error) => error);
-    if (answer instanceof Error) throw new Error(`${who}: the OIDC token cannot be refreshed: ${answer.message}`);
+    if (answer instanceof Error) throw new Obstacle(`${who}: the OIDC token cannot be refreshed: ${answer.message}`);
     refreshToken = text(answer['refresh_token']) ?? refreshToken;
     const idToken = text(answer['id_token']);
-    if (!idToken) throw new Error(`${who}: the OIDC issuer gave no ID token; log in again with the scope openid`);
+    if (!idToken) throw new Obstacle(`${who}: the OIDC issuer gave no ID token; log in again with the scope openid`);
     return { header: `Bearer ${idToken}`, expiresAt: endOf(idToken) - LEEWAY_MS };
   };
 }

@@ -9,20 +9,23 @@ function world() {
   return { time, outages, over };
 }
 
-test.each([0, 429, 502, 503, 504])('%i everywhere for a while, and then an answer: the server is back', (status) => {
-  const { time, outages, over } = world();
-  outages.ended('deployments', 200);
-  time.now = 1000;
-  outages.ended('deployments', status);
-  outages.ended('configmaps', status);
-  time.now = 21_000;
-  outages.ended('deployments', status);
-  expect(over).toEqual([]);
-  outages.ended('secrets', 403);
-  expect(over).toEqual([20_000]);
-  outages.ended('secrets', 200);
-  expect(over).toEqual([20_000]);
-});
+test.each([0, 401, 429, 502, 503, 504])(
+  '%i everywhere for a while, and then an answer: the server is back',
+  (status) => {
+    const { time, outages, over } = world();
+    outages.ended('deployments', 200);
+    time.now = 1000;
+    outages.ended('deployments', status);
+    outages.ended('configmaps', status);
+    time.now = 21_000;
+    outages.ended('deployments', status);
+    expect(over).toEqual([]);
+    outages.ended('secrets', 403);
+    expect(over).toEqual([20_000]);
+    outages.ended('secrets', 200);
+    expect(over).toEqual([20_000]);
+  },
+);
 
 test.each([
   ['one resource has troubles of its own', ['deployments', 'deployments'], 503, 20_000],

@@ -1,9 +1,9 @@
 // What passes sooner needs nothing: a back-off is about as long as what it has been through.
 const SHORT_MS = 5000;
 
-/** Nobody answered, or somebody who only says that the server cannot. */
+/** Nobody answered, or somebody who only says that the server cannot, or that we are nobody whom it knows. */
 export const isOutage = ({ status }: { readonly status: number }): boolean =>
-  status === 0 || status === 429 || status === 502 || status === 503 || status === 504;
+  status === 0 || status === 401 || status === 429 || status === 502 || status === 503 || status === 504;
 
 /**
  * Notices that the server is back after a time in which nothing got through: neither a call that succeeded nor one that

@@ -7,7 +7,7 @@ import { patiently } from './patiently.ts';
 const failure = (status: number, retryAfterMs?: number) =>
   new KubeError({ verb: 'get', path: '/x', status, reason: 'x', retryAfterMs });
 
-test.each([0, 429, 500, 503])('what the server cannot do now (%i) is asked again until it can', async (status) => {
+test.each([0, 401, 429, 500, 503])('what the server cannot do now (%i) is asked again until it can', async (status) => {
   const clock = virtualClock();
   const answers = [failure(status), failure(status), 'done'];
   const told: number[] = [];

@@ -3,7 +3,7 @@ import { isIP, isIPv6, type Socket } from 'node:net';
 import { http, https } from '../runtime/node-http.ts';
 import type { Connection } from './connection.ts';
 import { dialler } from './dial.ts';
-import { Obstacle } from './exchange.ts';
+import { Obstacle, obstacleAt, proxyAt } from './obstacle.ts';
 
 /** Opens a connection to the server at its end, and gives up when nothing has come for so many milliseconds. */
 type Tunnel = (idleMs: number | undefined) => Promise<Socket>;
@@ -18,11 +18,15 @@ export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>,
   const host = bare(hostname);
   const tunnel = await tunnelTo({ host, port: Number(port || (isSecure ? 443 : 80)) }, proxy);
   const dial = dialler(connection);
+  const place = proxyAt(proxy);
   const kept = { keepAlive: true, timeout: KEEP_ALIVE_MS };
   const agent = isSecure ? new https.Agent(kept) : new http.Agent(kept);
   agent.createConnection = ({ timeout }, callback) => {
     const done = callback as (error: Error | null, socket?: Socket) => void;
     tunnel(timeout)
+      .catch((error: unknown) => {
+        throw obstacleAt(place, withCode(error));
+      })
       .then((socket) => dial(socket).setTimeout(KEEP_ALIVE_MS))
       .then((socket) => done(null, socket), done);
     return undefined;
@@ -53,9 +57,10 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
     agent: false,
     timeout: idleMs,
   });
-  const refuse = (status: number | undefined) => reject(new Obstacle(`the proxy answered ${status}`));
+  const { name } = proxyAt(proxy);
+  const refuse = (status: number | undefined) => reject(new Obstacle(`${name} answered ${refusalWords(status)}`));
   request.once('error', reject);
-  request.once('timeout', () => request.destroy(new Obstacle('the proxy says nothing')));
+  request.once('timeout', () => request.destroy(new Obstacle(`${name} says nothing`)));
   request.once('response', (answer) => {
     refuse(answer.statusCode);
     answer.destroy();
@@ -69,6 +74,17 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
   });
   request.end();
   return promise;
+}
+
+/** The SOCKS library has the code in its message, which may hold more than is to be told. */
+function withCode(error: unknown): unknown {
+  const { code, message = '' } = error as NodeJS.ErrnoException;
+  return code || error instanceof Obstacle ? error : { code: /\bE[A-Z]{4,}\b/.exec(message)?.[0] };
+}
+
+function refusalWords(status: number | undefined): string {
+  if (status === 407) return '407; it wants other credentials than those in the URL of the proxy';
+  return status === 403 ? '403; it does not let us through to the API server' : String(status);
 }
 
 /** Brackets around an IPv6 address belong to the URL, not to the address. */

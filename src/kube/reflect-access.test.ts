@@ -106,6 +106,37 @@ describe('less than everything', () => {
     expect(reflector.watchable).toBe(true);
   });
 
+  test('what may neither be watched nor listed any more is listed as soon as it may be, and watched at once', async () => {
+    const { told, untilTold, reflector } = await start({
+      list: [
+        (e) => e.json(200, listOf([object('a', 1)], '5')),
+        (e) => e.status(403, 'Forbidden'),
+        (e) => e.status(403, 'Forbidden'),
+        (e) => e.json(200, listOf([object('a', 6)], '7')),
+      ],
+      watch: [
+        ...Array.from({ length: 6 }, (): Answer => (e) => e.status(403, 'Forbidden')),
+        (e) => e.event('ADDED', object('b', 8)),
+      ],
+    });
+    await untilTold('unwatchable');
+    await expect(reflector.refresh()).rejects.toMatchObject({ status: 403 });
+    await untilTold('add shop/b →v8');
+    expect(told.slice(3)).toEqual([
+      'unavailable list /api/v1/namespaces/shop/configmaps: 403 Forbidden',
+      'change shop/a v1→v6 listed',
+      'synced 7',
+      'add shop/b →v8',
+    ]);
+    expect(reflector.watchable).toBe(true);
+  });
+
+  test('that a watch is taken up is told before anything happens there', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await start({ list: [(e) => e.json(200, listOf([], '5'))], watch: [(e) => e.write('')] }, { watching: resolve });
+    await promise;
+  });
+
   test('calls of refresh share the listing that starts next', async () => {
     const gate = Promise.withResolvers<void>();
     const { api, reflector } = await start({
@@ -195,23 +226,22 @@ describe('patience', () => {
     expect(api.requests.filter((r) => r.verb === 'list')).toHaveLength(2);
   });
 
-  test('failures are told with the wait, which grows', async () => {
+  test.each([
+    ['InternalError', 500, [500, 1000, 2000, 4000]],
+    ['Unauthorized', 401, [1000, 2000, 2000, 2000]],
+  ])('failures are told with the wait, which grows: %s', async (reason, status, expected) => {
     const clock = virtualClock();
-    const waits: [string, number][] = [];
+    const waits: [string, number, number][] = [];
     await start(
-      { list: [(e) => e.status(500, 'InternalError')] },
-      { clock, random: () => 1, retrying: (error, ms) => waits.push([error.reason, ms]) },
+      { list: [(e) => e.status(status, reason)] },
+      { clock, random: () => 1, retrying: (error, ...how) => waits.push([error.reason, ...how]) },
     );
-    for (const [n, ms] of [500, 1000, 2000].entries()) {
+    for (const [n, ms] of expected.entries()) {
       await eventually(() => waits.length).toBe(n + 1);
       await eventually(() => clock.timers).toBe(1);
       clock.advance(ms);
     }
-    expect(waits.slice(0, 3)).toEqual([
-      ['InternalError', 500],
-      ['InternalError', 1000],
-      ['InternalError', 2000],
-    ]);
+    expect(waits.slice(0, 4)).toEqual(expected.map((ms, n) => [reason, ms, n + 1]));
   });
 
   test.each(['list', 'watch', 'wait'] as const)('it can be called off while it is about to %s', async (where) => {

@@ -3,9 +3,10 @@ import type { Resource } from '../api/resources.ts';
 import { fullJitter, pause } from '../runtime/backoff.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { KubeClient, Scope } from './client.ts';
+import { abortReason } from './failures.ts';
 import { KubeError } from './kube-error.ts';
+import { backoffAfter } from './patiently.ts';
 import { Replica } from './replica.ts';
-import { abortReason } from './transport.ts';
 
 /** What a Reflector tells. `key` is `namespace/name`, or `name` for kinds without namespaces. */
 export type ReflectEvent<T> =
@@ -32,7 +33,7 @@ export type ReflectEvent<T> =
   /** The kind may be listed but not watched: `refresh` keeps it up to date. */
   | { readonly type: 'unwatchable' }
   /** The kind does not exist or may not be listed; said once per reason, and tried again. */
-  | { readonly type: 'unavailable'; readonly error: Error };
+  | { readonly type: 'unavailable'; readonly error: KubeError };
 
 export interface ReflectOptions<T> {
   /**
@@ -44,8 +45,10 @@ export interface ReflectOptions<T> {
   readonly light?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: (() => number) | undefined;
-  /** Told of every failure that is tried again. */
-  readonly retrying?: ((error: KubeError, delayMs: number) => void) | undefined;
+  /** Told of every failure that is tried again, and the how manieth in a row it is. */
+  readonly retrying?: ((error: KubeError, delayMs: number, failures: number) => void) | undefined;
+  /** Told whenever the server has taken up a watch. */
+  readonly watching?: (() => void) | undefined;
 }
 
 // client-go's reflector: 800 ms to 30 s. Ours starts lower, since jitter is full and a first failure is often the only.
@@ -165,6 +168,8 @@ export class Reflector<T> {
       throw error;
     }
     this.#failures = 0;
+    // Who may list again may perhaps watch again, too.
+    if (this.#complained.size > 0) this.#watchAgainAt = Number.NEGATIVE_INFINITY;
     this.#complained.clear();
     emit({ type: 'synced', resourceVersion: this.#position });
     asked?.resolve();
@@ -176,7 +181,9 @@ export class Reflector<T> {
     const isShort = () => this.#clock.now() - start < SHORT_WATCH_MS;
     try {
       await this.#interruptible(signal, async (either) => {
-        for await (const event of this.#client.watch(this.#resource, this.#scope, this.#position ?? '', either)) {
+        const opened = this.#options.watching;
+        const from = this.#position ?? '';
+        for await (const event of this.#client.watch(this.#resource, this.#scope, from, { signal: either, opened })) {
           this.#refusals = 0;
           this.#failures = 0;
           events += 1;
@@ -205,12 +212,14 @@ export class Reflector<T> {
       if (this.#isLost(error)) this.#position = undefined;
     } else if (forbidden || error.status === 404) {
       this.#complain(error, emit);
+      // It is not enough to wait for a watch that may be allowed again: what there is has to be seen first.
+      this.#position = undefined;
     }
     this.#failures += 1;
     // The first time that a position is forgotten is ordinary life: nothing to wait for.
     if (error.status === 410 && this.#failures === 1) return;
-    const delayMs = fullJitter(this.#failures, BACKOFF, this.#random);
-    this.#options.retrying?.(error, Math.max(delayMs, error.retryAfterMs ?? 0));
+    const delayMs = fullJitter(this.#failures, backoffAfter(error, BACKOFF), this.#random);
+    this.#options.retrying?.(error, Math.max(delayMs, error.retryAfterMs ?? 0), this.#failures);
     // A time that the server named is kept even if somebody asks for a listing.
     if (error.retryAfterMs !== undefined) await pause(this.#clock, error.retryAfterMs, signal);
     await this.#wait(delayMs, signal);
@@ -228,7 +237,7 @@ export class Reflector<T> {
     const isSettled = this.#refusals >= MAX_REFUSALS;
     const delayMs = isSettled ? WATCH_AGAIN_MS : fullJitter(this.#refusals, BACKOFF, this.#random);
     this.#watchAgainAt = this.#clock.now() + delayMs;
-    if (!isSettled) this.#options.retrying?.(error, delayMs);
+    if (!isSettled) this.#options.retrying?.(error, delayMs, this.#refusals);
     else if (this.#refusals === MAX_REFUSALS) emit({ type: 'unwatchable' });
   }
 

@@ -70,7 +70,7 @@ describe('failures', () => {
     const stop = new AbortController();
     const watches = [1, 2, 3].map(() =>
       client
-        .watch(CONFIG_MAPS, {}, '1', stop.signal)
+        .watch(CONFIG_MAPS, {}, '1', stop)
         .next()
         .catch(() => {}),
     );
@@ -145,9 +145,17 @@ describe('failures', () => {
   });
 
   test('after a 401 it is asked on a new connection, which alone shows a new certificate', async () => {
-    const { api, client } = await start((e) => (e.socket > 1 ? e.json(200, {}) : e.status(401, 'Unauthorized')));
+    let isExpired = false;
+    const tls = { cert: 'renewed' };
+    const { api, client } = await start(
+      (e) => (isExpired && e.socket === 1 ? e.status(401, 'Unauthorized') : e.json(200, {})),
+      {},
+      { tls: () => tls },
+    );
     await client.get(CONFIG_MAPS, { name: 'a' });
-    expect(api.requests.map(({ socket }) => socket)).toEqual([1, 2]);
+    isExpired = true;
+    await client.get(CONFIG_MAPS, { name: 'a' });
+    expect(api.requests.map(({ socket }) => socket)).toEqual([1, 1, 2]);
   });
 
   const unread = Object.assign(new Error(`cannot read ${secret}`), { code: 'ENOENT' });
@@ -179,7 +187,7 @@ describe('failures', () => {
 
   test('a watch whose answer does not begin is lost sooner than one that is quiet', async () => {
     const { client } = await start({ watch: [() => {}] }, { idleMs: 100, watchIdleMs: 1_000_000 });
-    const watching = client.watch(CONFIG_MAPS, {}, '1', new AbortController().signal).next();
+    const watching = client.watch(CONFIG_MAPS, {}, '1', new AbortController()).next();
     await expect(watching).rejects.toMatchObject({ reason: 'Silent' });
   });
 });

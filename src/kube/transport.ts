@@ -1,9 +1,12 @@
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { AgentWire } from './agent-wire.ts';
 import type { Connection } from './connection.ts';
+import { CredentialGate, type Proof, refusalWords } from './credential-gate.ts';
 import { dialler } from './dial.ts';
-import { Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
-import { KubeError, type LocalReason, refusal, retryWait, type Verb } from './kube-error.ts';
+import { Exchange, type Request, type Wire } from './exchange.ts';
+import { abortReason, bodyFailure, failure, noCredential, whenGiven } from './failures.ts';
+import { KubeError, refusal, retryWait, type Verb } from './kube-error.ts';
+import { type Place, serverAt } from './obstacle.ts';
 import { Outages } from './outages.ts';
 import { type Opened, parseSecrets } from './secret-json.ts';
 import { ServerTime } from './server-time.ts';
@@ -64,6 +67,8 @@ export class Transport {
   readonly #idleMs: number;
   readonly #clock: Clock;
   readonly #serverTime: ServerTime;
+  readonly #place: Place;
+  readonly #gate: CredentialGate;
   readonly outages = new Outages(() => performance.now());
   #inFlight = 0;
 
@@ -73,10 +78,13 @@ export class Transport {
     this.#idleMs = options.idleMs ?? IDLE_MS;
     this.#clock = options.clock ?? systemClock;
     this.#serverTime = new ServerTime(this.#clock);
+    this.#gate = new CredentialGate(this.#clock);
     const dial = dialler(connection);
     const { agent, server } = connection;
+    const place = serverAt(server, connection.proxy);
+    this.#place = place;
     const newWire = (maxLines: number): Wire =>
-      agent ? new AgentWire(server, agent, maxLines) : new KeptLines(dial, maxLines);
+      agent ? new AgentWire(server, agent, place, maxLines) : new KeptLines(dial, place, maxLines);
     this.#wire = newWire(options.maxSockets ?? MAX_SOCKETS);
     this.#watchWire = newWire(Number.POSITIVE_INFINITY);
     this.#prefix = connection.server.pathname.replace(/\/$/, '');
@@ -111,31 +119,60 @@ export class Transport {
   /** Sends and hands over the body of a good answer, to be read by the caller as it comes. */
   async open(call: Call): Promise<Exchange> {
     const start = this.#clock.now();
-    let code = '<error>';
+    let code: string | undefined = '<error>';
     try {
-      let exchange = await this.#send(call, false);
-      if (exchange.status === 401) {
-        await collect(call, exchange);
-        // A client certificate that was renewed meanwhile is shown on new connections only.
-        this.#wire.forgetIdle();
-        this.#watchWire.forgetIdle();
-        exchange = await this.#send(call, true);
+      const given = this.#credential(call, false);
+      const header = typeof given === 'object' ? await given : given;
+      const proof = (): Proof => ({ header, tls: this.#connection.tls() });
+      if (this.#gate.isClosed(call.path, proof)) {
+        code = undefined;
+        throw this.#unauthorized(call, proof());
       }
+      let exchange = await this.#send(call, header);
+      if (exchange.status === 401) exchange = await this.#renewed(call, exchange, proof());
       code = String(exchange.status);
       if (exchange.date !== undefined) this.#serverTime.heard(exchange.date, start);
+      if (exchange.status < 500) this.#gate.accepted(call.path);
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
       throw await readRefusal(call, exchange, this.serverNow());
+    } catch (error) {
+      if (code !== undefined && KubeError.is(error) && error.status > 0) code = String(error.status);
+      throw error;
     } finally {
-      // What the caller called off says nothing about the server.
-      if (!call.signal?.aborted) this.outages.ended(call.resource, Number(code) || 0);
-      this.#observe?.({
-        verb: call.verb,
-        resource: call.resource,
-        code,
-        ms: this.#clock.now() - start,
-        host: this.#connection.server.host,
-      });
+      if (code !== undefined) this.#ended(call, code, start);
     }
+  }
+
+  #ended({ verb, resource, signal }: Call, code: string, start: number): void {
+    // What the caller called off says nothing about the server.
+    if (!signal?.aborted) this.outages.ended(resource, Number(code) || 0);
+    const { host } = this.#connection.server;
+    this.#observe?.({ verb, resource, code, ms: this.#clock.now() - start, host });
+  }
+
+  /** After a 401: asks for the credential anew, and once more where there is something new to be shown. */
+  async #renewed(call: Call, refused: Exchange, shown: Proof): Promise<Exchange> {
+    await collect(call, refused);
+    const given = this.#credential(call, true);
+    const header = typeof given === 'object' ? await given : given;
+    const proof = { header, tls: this.#connection.tls() };
+    // A client certificate that was renewed meanwhile is shown on new connections only.
+    const isOldLine = refused.isReused && (proof.tls.cert ?? proof.tls.pfx) !== undefined;
+    const isNew = isOldLine || header !== shown.header || proof.tls !== shown.tls;
+    if (isNew) {
+      this.#wire.forgetIdle();
+      this.#watchWire.forgetIdle();
+      const exchange = await this.#send(call, header);
+      if (exchange.status !== 401) return exchange;
+      await collect(call, exchange);
+    }
+    this.#gate.refused(call.path, proof);
+    throw this.#unauthorized(call, proof);
+  }
+
+  #unauthorized({ verb, path }: Call, proof: Proof): KubeError {
+    const detail = refusalWords(this.#place.name, proof);
+    return new KubeError({ verb, path, status: 401, reason: 'Unauthorized', detail });
   }
 
   close(): void {
@@ -143,9 +180,8 @@ export class Transport {
     this.#watchWire.close();
   }
 
-  async #send(call: Call, refused: boolean): Promise<Exchange> {
-    const credential = this.#credential(call, refused);
-    const request = this.#request(call, typeof credential === 'object' ? await credential : credential);
+  async #send(call: Call, authorization: string | undefined): Promise<Exchange> {
+    const request = this.#request(call, authorization);
     const first = this.#attempt(call, request);
     try {
       return await first.answered;
@@ -211,52 +247,6 @@ function isReset(error: unknown): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE';
 }
 
-/** Who gives credentials knows nothing of the caller's signal, and may take as long as a plugin takes. */
-async function whenGiven(call: Call, given: Promise<string | undefined>): Promise<string | undefined> {
-  const { signal } = call;
-  const called = Promise.withResolvers<never>();
-  const callOff = () => called.reject(abortReason(signal));
-  if (signal?.aborted) callOff();
-  signal?.addEventListener('abort', callOff, { once: true });
-  try {
-    return await Promise.race([given, called.promise]);
-  } catch (error) {
-    throw signal?.aborted ? abortReason(signal) : noCredential(call, error);
-  } finally {
-    signal?.removeEventListener('abort', callOff);
-  }
-}
-
-/** What a plugin or a file says of its failure may quote the credential: nothing of it is told but its code. */
-function noCredential(call: Call, error: unknown): KubeError {
-  const code = String((error as NodeJS.ErrnoException | undefined)?.code);
-  return failure(call, 'Unreachable', /^E[A-Z0-9_]+$/.test(code) ? `no credential: ${code}` : 'no credential');
-}
-
-/** Why the caller called off; always an Error. */
-export function abortReason(signal: AbortSignal | undefined): Error {
-  return signal?.reason instanceof Error ? signal.reason : new Error('called off');
-}
-
-/** A failure of which the API server knows nothing. */
-export function failure(call: Call, reason: LocalReason, detail?: string): KubeError {
-  return new KubeError({ ...describe(call), status: 0, reason, detail });
-}
-
-/** Rethrows what a body's stream threw as what it means. */
-export function bodyFailure(call: Call, error: unknown): Error {
-  if (call.signal?.aborted) return abortReason(call.signal);
-  if (error instanceof KubeError) return error;
-  if (error instanceof Silence) return failure(call, 'Silent');
-  if (error instanceof Obstacle) return failure(call, 'Unreachable', error.message);
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  return failure(call, 'Unreachable', code ?? 'the answer broke off');
-}
-
-function describe(call: Call): { verb: Verb; path: string } {
-  return { verb: call.verb, path: call.path };
-}
-
 async function collect(call: Call, exchange: Exchange): Promise<Buffer> {
   const tooLong = () => failure(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`);
   try {
@@ -289,5 +279,5 @@ function tryParse(bytes: Buffer): unknown {
 
 async function readRefusal(call: Call, exchange: Exchange, nowMs: number): Promise<KubeError> {
   const body = tryParse(await collect(call, exchange));
-  return refusal(describe(call), exchange.status, body, retryWait(exchange.retryAfter, nowMs));
+  return refusal(call, exchange.status, body, retryWait(exchange.retryAfter, nowMs));
 }

@@ -7,7 +7,7 @@ import type { KubeClient } from './client.ts';
 
 describe('watch', () => {
   const stop = new AbortController();
-  const watch = (client: KubeClient) => client.watch(CONFIG_MAPS, { namespace: 'shop' }, '5', stop.signal);
+  const watch = (client: KubeClient) => client.watch(CONFIG_MAPS, { namespace: 'shop' }, '5', stop);
 
   test('events as they come, wherever the network cuts them', async () => {
     const lines = ['ADDED', 'MODIFIED', 'DELETED'].map(
@@ -92,7 +92,7 @@ describe('watch', () => {
     const call = new AbortController();
     const reason = new Error('enough');
     const watching = (async () => {
-      for await (const _ of client.watch(CONFIG_MAPS, {}, '5', call.signal)) call.abort(reason);
+      for await (const _ of client.watch(CONFIG_MAPS, {}, '5', call)) call.abort(reason);
     })();
     await expect(watching).rejects.toBe(reason);
     await eventually(() => api.requests[1]?.closed).toBe(true);

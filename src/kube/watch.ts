@@ -1,8 +1,9 @@
 import type { KubeObject } from '../api/objects.ts';
+import { bodyFailure, failure } from './failures.ts';
 import { LineSplitter } from './json-lines.ts';
 import { refusal } from './kube-error.ts';
 import { isKubeObject } from './listing.ts';
-import { bodyFailure, type Call, failure, parse, type Transport } from './transport.ts';
+import { type Call, parse, type Transport } from './transport.ts';
 
 /** What a watch says. A BOOKMARK's object carries a resourceVersion and nothing else. */
 export interface RawEvent {
@@ -17,19 +18,24 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
  * The events of one watch, until the server ends it. Throws a KubeError where it breaks, where the server says ERROR
  * (`Expired`: the position is forgotten), and `TooLarge` for an event that we are not ready to hold.
  */
-export async function* watchEvents(transport: Transport, call: Call): AsyncGenerator<RawEvent, void> {
+export async function* watchEvents(
+  transport: Transport,
+  call: Call,
+  opened?: () => void,
+): AsyncGenerator<RawEvent, void> {
   const answer = await transport.open(call);
+  opened?.();
   const lines = new LineSplitter(MAX_LINE_BYTES);
   try {
     for await (const chunk of answer.pieces()) {
       const complete = lines.push(chunk);
       if (!complete) throw failure(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
       for (const line of complete) {
-        const opened = parse<ParsedEvent | null>(call, line);
+        const read = parse<ParsedEvent | null>(call, line);
         try {
-          yield asEvent(call, opened?.value);
+          yield asEvent(call, read?.value);
         } finally {
-          opened?.erase();
+          read?.erase();
         }
       }
     }

@@ -24,8 +24,10 @@ async function listen(): Promise<{ readonly port: number; readonly server: Serve
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-function wire(...args: ConstructorParameters<typeof KeptLines>): KeptLines {
-  const lines = new KeptLines(...args);
+const place = { name: 'api.test:6443', trust: '' };
+
+function wire(dial: ConstructorParameters<typeof KeptLines>[0], maxLines: number): KeptLines {
+  const lines = new KeptLines(dial, place, maxLines);
   cleanUp.push(() => lines.close());
   return lines;
 }
@@ -35,7 +37,7 @@ test('a handshake that hangs has a limit of its own', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const exchange = get();
   wire(() => connectTls({ host: '127.0.0.1', port }), 1).send(exchange);
-  const failed = expect(exchange.answered).rejects.toThrow('no connection within 10 s');
+  const failed = expect(exchange.answered).rejects.toThrow('no connection to api.test:6443 within 10 s');
   vi.advanceTimersByTime(10_000);
   await failed;
 });
@@ -66,5 +68,7 @@ test('who cannot even begin to connect fails, and so do those who wait for a con
   const failures = exchanges.map((exchange) => exchange.answered.catch((error: Error) => error.message));
   for (const exchange of exchanges) lines.send(exchange);
   (await accepted).destroy();
-  expect((await Promise.all(failures)).slice(1)).toEqual(['ENOENT', 'ENOENT']);
+  expect((await Promise.all(failures)).slice(1)).toEqual(
+    Array(2).fill('api.test:6443: the connection failed (ENOENT)'),
+  );
 });

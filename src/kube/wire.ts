@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { AnswerParser, dateIn } from './answer-parser.ts';
-import { type Carrier, dialLimit, type Exchange, Obstacle, type Request, Silence, type Wire } from './exchange.ts';
+import type { Carrier, Exchange, Request, Wire } from './exchange.ts';
+import { dialLimit, notOpened, obstacleAt, type Place, silenceAt } from './obstacle.ts';
 
 /** Opens a connection to the server; throws where it cannot even begin. */
 type Dial = () => Socket;
@@ -17,14 +18,16 @@ const KEEP_ALIVE_MS = 50_000;
  */
 export class KeptLines implements Wire {
   readonly #dial: Dial;
+  readonly #place: Place;
   readonly #maxLines: number;
   readonly #lines = new Set<Line>();
   readonly #idle: Line[] = [];
   readonly #waiting: Exchange[] = [];
   #closed = false;
 
-  constructor(dial: Dial, maxLines: number) {
+  constructor(dial: Dial, place: Place, maxLines: number) {
     this.#dial = dial;
+    this.#place = place;
     this.#maxLines = maxLines;
   }
 
@@ -48,7 +51,7 @@ export class KeptLines implements Wire {
 
   #open(exchange: Exchange): void {
     try {
-      const line: Line = new Line(this.#dial(), {
+      const line: Line = new Line(this.#dial(), this.#place, {
         free: () => this.#free(line),
         gone: () => this.#gone(line),
         stale: () => this.forgetIdle(),
@@ -56,7 +59,7 @@ export class KeptLines implements Wire {
       this.#lines.add(line);
       line.carry(exchange);
     } catch (error) {
-      exchange.breakOff(new Obstacle((error as NodeJS.ErrnoException).code ?? 'no connection could be opened'));
+      exchange.breakOff(notOpened(this.#place, error));
     }
   }
 
@@ -101,6 +104,7 @@ interface LineOwner {
 /** One connection. */
 class Line implements Carrier {
   readonly #socket: Socket;
+  readonly #place: Place;
   readonly #owner: LineOwner;
   readonly #parser: AnswerParser;
   #exchange: Exchange | undefined;
@@ -108,8 +112,9 @@ class Line implements Carrier {
   #isUsed = false;
   #error: Error | undefined;
 
-  constructor(socket: Socket, owner: LineOwner) {
+  constructor(socket: Socket, place: Place, owner: LineOwner) {
     this.#socket = socket;
+    this.#place = place;
     this.#owner = owner;
     this.#parser = new AnswerParser({
       head: (status, retryAfter, text) => this.#begin(status, retryAfter, text),
@@ -117,10 +122,10 @@ class Line implements Carrier {
       end: (reusable) => this.#end(reusable),
     });
     socket.setNoDelay(true);
-    this.#dialled = dialLimit((error) => this.#fail(error));
+    this.#dialled = dialLimit(place, (error) => this.#fail(error));
     socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', this.#dialled);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    socket.on('timeout', () => this.#fail(new Silence('silent')));
+    socket.on('timeout', () => this.#fail(silenceAt(place, socket.timeout)));
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#close());
   }
@@ -189,7 +194,7 @@ class Line implements Carrier {
     this.#dialled();
     this.#owner.gone();
     if (!this.#error && this.#parser.close()) return;
-    this.#exchange?.breakOff(this.#error ?? Object.assign(new Error('closed'), { code: 'ECONNRESET' }));
+    this.#exchange?.breakOff(obstacleAt(this.#place, this.#error ?? { code: 'ECONNRESET' }));
   }
 }
 

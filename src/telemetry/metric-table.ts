@@ -127,6 +127,7 @@ export const METRICS = {
   attune_unread_sources: gauge([], 'Sources that somebody uses and whose data could not be read yet.'),
   attune_event_posts_total: counter(['result'], 'Kubernetes Events posted, by result: success, error or dropped.'),
   attune_alerts_total: counter(['result'], 'Alerts, by result: success, error or dropped.'),
+  attune_ready: gauge([], '1 while /readyz says so: there is work that this replica can do, or could as the leader.'),
   attune_leader: gauge([], '1 while this replica may write: it holds the Lease, or there is no election.'),
 
   process_cpu_seconds_total: counter([], 'CPU time of the process, user and system.'),

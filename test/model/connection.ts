@@ -1,5 +1,5 @@
 import type { Resource } from '../../src/api/resources.ts';
-import type { KubeClient, ObjectRef, Scope } from '../../src/kube/client.ts';
+import type { KubeClient, ObjectRef, Scope, WatchOptions } from '../../src/kube/client.ts';
 import type { ListOptions } from '../../src/kube/listing.ts';
 import type { RawEvent } from '../../src/kube/watch.ts';
 import { type Cluster, type Json, refused } from './cluster.ts';
@@ -59,7 +59,12 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
     yield { items: chosen, resourceVersion: String(version), fresh: true, full: !options.metadataOnly };
   }
 
-  async function* watch(resource: Resource, scope: Scope, from: string, signal: AbortSignal): AsyncGenerator<RawEvent> {
+  async function* watch(
+    resource: Resource,
+    scope: Scope,
+    from: string,
+    { signal }: WatchOptions,
+  ): AsyncGenerator<RawEvent> {
     const { plural } = resource;
     await takeTime();
     let position = Number(from);

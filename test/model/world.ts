@@ -256,7 +256,18 @@ export class World {
       alert: nothing,
       mayTell: () => leadership.mayWrite(),
     });
-    const deps = { options, client, clock, log, metrics, report, leadership, notify: undefined, onReady: nothing };
+    const deps = {
+      options,
+      client,
+      clock,
+      log,
+      metrics,
+      report,
+      leadership,
+      notify: undefined,
+      onReady: nothing,
+      onUnready: nothing,
+    };
     this.#controller = { stop, kill, metrics: '' };
     this.#render = () => metrics.render();
     runController(deps, stop.signal).catch((error: unknown) => {

@@ -60,8 +60,9 @@ export async function scriptedApi(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
+  const tls = {};
   return {
-    connection: { server: new URL(`http://127.0.0.1:${port}`), tls: () => ({}), authorization: () => 'Bearer test' },
+    connection: { server: new URL(`http://127.0.0.1:${port}`), tls: () => tls, authorization: () => 'Bearer test' },
     requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 /** A certificate that is its own authority, put together byte by byte: a test needs no more of X.509 than this. */
-export function selfSigned(name: string): { readonly key: string; readonly cert: string } {
+export function selfSigned(name: string, until = '491231235959Z'): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const der = (tag: number, ...parts: readonly (Buffer | string)[]): Buffer => {
     const value = Buffer.concat(parts.map((part) => Buffer.from(part)));
@@ -19,7 +19,7 @@ export function selfSigned(name: string): { readonly key: string; readonly cert:
     der(0x02, Buffer.from([1])),
     algorithm,
     subject,
-    sequence(der(0x17, '000101000000Z'), der(0x17, '491231235959Z')),
+    sequence(der(0x17, '000101000000Z'), der(0x17, until)),
     subject,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(authority, alternative)),

@@ -74,15 +74,7 @@ export async function startController(
   for (const warning of warnings) log.warn(warning);
   const client = new KubeClient(connection, { maxSockets: MAX_SOCKETS, observe: restMetrics(metrics) });
   const clock = systemClock;
-  const events = new EventSink({
-    client,
-    clock,
-    report: {
-      dropping: (cause, first) => report.droppingEvents(cause, first),
-      dropped: (cause, count) => report.droppedEvents(cause, count),
-      refused: (error) => report.refusedEvent(error),
-    },
-  });
+  const events = eventSink(client, () => report);
   countEvents(metrics, events);
   const alerts = createAlerts(settings.alerts, { log, clock, metrics });
   const webhook = settings.webhookUrl ? createWebhook(settings.webhookUrl, { log, clock }) : undefined;
@@ -127,6 +119,9 @@ export async function startController(
         ready = true;
         log.info('Attune is ready');
         io.onReady?.();
+      },
+      onUnready: () => {
+        ready = false;
       },
     },
     io.signal,
@@ -175,6 +170,19 @@ function restMetrics(metrics: Metrics) {
       call.ms / 1000,
     );
   };
+}
+
+/** The report tells of Events that are not sent, and sends those that tell of the rest. */
+function eventSink(client: KubeClient, report: () => Report): EventSink {
+  return new EventSink({
+    client,
+    clock: systemClock,
+    report: {
+      dropping: (cause, first) => report().droppingEvents(cause, first),
+      dropped: (cause, count) => report().droppedEvents(cause, count),
+      refused: (error) => report().refusedEvent(error),
+    },
+  });
 }
 
 /** The sink keeps its own score; what came since the last look is added. */

@@ -4,11 +4,14 @@ import { listOf, scriptedApi } from '../../../test/support/scripted-api.ts';
 
 /** What the cluster gives for a path; everything else is forbidden. */
 let readable: Readonly<Record<string, readonly object[]>> = {};
+let isKnown = true;
 beforeEach(() => {
   readable = {};
+  isKnown = true;
 });
 
 const api = await scriptedApi(({ verb, path, json, status }) => {
+  if (!isKnown) return status(401, 'Unauthorized');
   const items = readable[path];
   if (items && verb === 'list') json(200, listOf(items, '1'));
   else if (path === '/api/v1/namespaces/nope') status(404, 'NotFound');
@@ -135,6 +138,23 @@ it.each(['', 'My Space', '../kube-system'])('--attune-namespace=%s is refused', 
   expect(code).toBe(2);
   expect(stderr).toContain(`--attune-namespace must be the name of a namespace, not ${JSON.stringify(name)}`);
   expect(stderr).toContain('-o knows json');
+});
+
+describe('who is not let in at all', () => {
+  const COMMANDS = [['doctor'], ['explain', 'deployment/web'], ['impact', 'cm/app'], ['resume']];
+
+  it.each(COMMANDS)('%s: by a server that does not know us', async (...argv) => {
+    isKnown = false;
+    const { code, stderr } = await attune(...argv);
+    expect(stderr).toContain(`401 Unauthorized: ${api.connection.server.host} does not accept the token`);
+    expect(code).toBeGreaterThan(0);
+  });
+
+  it.each(COMMANDS)('%s: by a server that is not there', async (...argv) => {
+    const { stderr } = await commandLine({ server: 'https://127.0.0.1:1', authority: '', token: 'hunter2' })(...argv);
+    expect(stderr).toMatch(/Unreachable: 127\.0\.0\.1:1: the connection was refused \(ECONNREFUSED\); is it running/);
+    expect(stderr).not.toContain('hunter2');
+  });
 });
 
 it.each(['resume', 'doctor'])('%s does not repeat a word that may be a credential', async (command) => {

@@ -133,7 +133,9 @@ describe('reading', () => {
   test('a watch with a selector sees objects leave', async () => {
     const scope = { namespace: ns, labelSelector: 'seen=yes' };
     const created = await client.create(CONFIG_MAPS, ns, { metadata: { name: 'leaves', labels: { seen: 'yes' } } });
-    const events = client.watch(CONFIG_MAPS, scope, created.metadata.resourceVersion, AbortSignal.timeout(10_000));
+    const events = client.watch(CONFIG_MAPS, scope, created.metadata.resourceVersion, {
+      signal: AbortSignal.timeout(10_000),
+    });
     const first = events.next();
     await client.patch(
       CONFIG_MAPS,

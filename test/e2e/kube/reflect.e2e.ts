@@ -162,6 +162,6 @@ test('on a control plane of its own: a kind appears, the API server is killed, n
   });
   await until(() => reflector.values.has('default/after'), { ...waiting, what: 'the object created afterwards' });
   // A server that has just started remembers nothing older than its start.
-  const forgotten = client.watch(CONFIG_MAPS, {}, '1', AbortSignal.timeout(10_000)).next();
+  const forgotten = client.watch(CONFIG_MAPS, {}, '1', { signal: AbortSignal.timeout(10_000) }).next();
   await expect(forgotten).rejects.toMatchObject({ status: 410, reason: 'Expired', verb: 'watch' });
 }, 180_000);
