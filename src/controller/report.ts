@@ -80,7 +80,7 @@ export class Report extends SystemReport {
       if (verdict.reload) continue;
       log.info(`${nameOf(state)} will not roll for ${ref.kind} ${ref.name}: ${verdict.rule}`, {
         reason: verdict.because,
-        cure: verdict.cure,
+        cure: verdict.cures.join('; '),
       });
     }
   }

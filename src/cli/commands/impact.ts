@@ -2,13 +2,14 @@ import { WORKLOAD_KINDS } from '../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { WorkloadRef } from '../../domain/workload.ts';
+import { type Answer, answerTo } from '../answer.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
 import type { SourceFacts } from '../cluster-view.ts';
-import { type Explanation, explain } from '../explanation.ts';
 import type { Page } from '../help.ts';
 import type { Io } from '../io.ts';
 import { beginJudging, type Judging } from '../judging.ts';
 import { SOURCE_RESOURCES, sourceTarget, type Target } from '../kind-words.ts';
+import { mustExist } from '../namespace.ts';
 import type { Request } from '../request.ts';
 import { blindTo, blindToSource } from '../sight.ts';
 import { painter, table } from '../table.ts';
@@ -39,7 +40,7 @@ interface ImpactReport {
   readonly workloads: readonly Effect[];
 }
 
-type Effect = Pick<Explanation, 'rolls' | 'action' | 'because' | 'rule' | 'cure'> & { readonly workload: WorkloadRef };
+type Effect = Answer & { readonly workload: WorkloadRef };
 
 /** `attune impact`: which workloads would roll if a source changed. */
 export const runImpact = (argv: readonly string[], io: Io): Promise<number> =>
@@ -65,6 +66,7 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
     for (const object of await judging.view.list(row)) judging.view.enter(row, object);
   }
   const report = reportOn(ref, judging, judging.view.unread.length === unreadSources);
+  if (report.workloads.length === 0 && report.presence !== 'present') await mustExist(cluster.client, namespace);
   if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(report, judging));
   io.stdout(json ? `${JSON.stringify(report, null, 2)}\n` : text(report, page));
   return 0;
@@ -77,9 +79,9 @@ function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactRe
     const state = view.states.get(key);
     if (!state) return [];
     const { workload } = state;
-    const blindness = blindTo(workload.ref, labels, settings) ?? blindToSource(ref, facts.labels, settings);
-    const { rolls, action, because, rule, cure } = explain(workload, ref, blindness, judging);
-    return [{ workload: workload.ref, rolls, action, because, rule, cure }];
+    const blindness = [...blindTo(workload.ref, labels, settings), ...blindToSource(ref, facts.labels, settings)];
+    const { container: _, ...answer } = answerTo(workload, ref, blindness, judging);
+    return [{ workload: workload.ref, ...answer }];
   });
   workloads.sort((a, b) => Number(b.rolls) - Number(a.rolls) || a.workload.name.localeCompare(b.workload.name));
   return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: view.unread, complete, workloads };
@@ -100,14 +102,14 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
   const paint = painter(page);
   const rolling = workloads.filter(({ rolls }) => rolls).length;
   const title = paint('bold', `${source.kind} ${source.namespace}/${source.name}`);
-  const rows = workloads.flatMap(({ workload, rolls, action, because, rule, cure }) => [
+  const rows = workloads.flatMap(({ workload, rolls, action, because, rule, cures }) => [
     [
       rolls ? paint('green', '✓') : paint('red', '✗'),
       `${workload.kind} ${workload.name}`,
       `${rolls ? WORDS[action ?? 'patch'] : 'stays'} (${because})`,
       rule,
     ],
-    ...(cure === undefined ? [] : [['', '', '', paint('cyan', `to roll: ${cure}`)]]),
+    ...cures.map((cure) => ['', '', '', paint('cyan', `to roll: ${cure}`)]),
   ]);
   const counted = complete
     ? `${rolling} of the ${workloads.length} workloads that use or name it`
