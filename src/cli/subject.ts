@@ -59,9 +59,10 @@ export async function findObject({ client, namespace }: Place, { kind, name }: T
   try {
     return await client.get(kind, { namespace, name });
   } catch (error) {
-    if (!KubeError.is(error, 'NotFound')) throw error;
+    if (!KubeError.is(error, 'NotFound', 'Forbidden')) throw error;
+    await mustExist(client, namespace);
+    if (error.reason === 'Forbidden') throw error;
   }
-  await mustExist(client, namespace);
   const names: string[] = [];
   try {
     for await (const page of client.list(kind, { namespace }, { metadataOnly: true })) {

@@ -10,8 +10,9 @@ import { type Diagnosis, type Difference, diagnose, type Reaction } from './doct
 const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
 
 Reads a cluster in which Stakater Reloader is installed and tells, workload by workload, whether anything would change
-with Attune in its place. Judges by the flags given, else by those of the Reloader in the cluster. Changes nothing. Ends
-with 0 if nothing would change, with 1 if something would, with 2 if it could not tell.
+with Attune in its place. Judges by the flags given, else by those of the Reloader in the cluster; --compat=stakater alone
+is about Attune in that mode, by the flags of the Reloader. Changes nothing. Ends with 0 if nothing would change, with 1 if
+something would, with 2 if it could not tell.
 
   -o, --output json           for programs
 ${clusterUsage('all namespaces')}`;
@@ -19,12 +20,14 @@ ${clusterUsage('all namespaces')}`;
 interface Report {
   readonly installation: Pick<Installation, 'namespace' | 'name' | 'image'> | undefined;
   readonly judgedBy: string;
+  /** Of the Attune that would take over. */
+  readonly mode: 'default' | 'stakater';
   /** Without all of it "nothing would change" cannot be said. */
   readonly unread: readonly string[];
   readonly diagnoses: readonly Diagnosis[];
 }
 
-type Subject = Omit<Report, 'diagnoses'> & { readonly settings: Settings };
+type Subject = Omit<Report, 'diagnoses' | 'mode'> & { readonly settings: Settings };
 
 /** `attune doctor`: what would change if Attune took over from Stakater Reloader. */
 export const runDoctor = (argv: readonly string[], io: Io): Promise<number> =>
@@ -66,11 +69,15 @@ async function examine({ namespace, json }: Wanted, cluster: Cluster): Promise<n
   return reports.some(({ unread }) => unread.length > 0) ? COULD_NOT_TELL : 0;
 }
 
-async function subjects({ client, request, settings }: Cluster): Promise<readonly Subject[]> {
+async function subjects({ client, request, settings: given }: Cluster): Promise<readonly Subject[]> {
   const nobody = { installation: undefined, unread: [] };
-  if (request.controller.length > 0) return [{ ...nobody, judgedBy: 'Judged by the flags given.', settings }];
+  // The mode is Attune's own: Reloader has no such flag, and its other flags still count.
+  const { compat } = given;
+  if (request.controller.some((flag) => !flag.startsWith('--compat='))) {
+    return [{ ...nobody, judgedBy: 'Judged by the flags given.', settings: given }];
+  }
   const installations = await findInstallations(client);
-  const defaults = { ...nobody, settings: settingsOf(parseSettings([], {})) };
+  const defaults = { ...nobody, settings: { ...settingsOf(parseSettings([], {})), compat } };
   if (!installations) {
     const unread = ["deployments of all namespaces: this user may not list them, so Reloader's flags are not known"];
     const judgedBy =
@@ -83,7 +90,8 @@ async function subjects({ client, request, settings }: Cluster): Promise<readonl
   return installations.map(({ parsed, ...installation }) => {
     const { namespace, name, image } = installation;
     const judgedBy = `Stakater Reloader: Deployment ${namespace}/${name}, ${image}`;
-    return { installation, judgedBy, unread: [], settings: settingsOf(parsed, installation) };
+    const settings = { ...settingsOf(parsed, installation), compat };
+    return { installation, judgedBy, unread: [], settings };
   });
 }
 
@@ -104,15 +112,17 @@ async function report(
   const diagnoses = cluster.workloads.map(({ kind, object }) =>
     diagnose(kind, object, cluster.sourcesOf(object.metadata.namespace ?? ''), facts),
   );
-  return { ...subject, unread: [...unread, ...cluster.unread], diagnoses };
+  const mode = settings.compat ? 'stakater' : 'default';
+  return { ...subject, mode, unread: [...unread, ...cluster.unread], diagnoses };
 }
 
 const isDifferent = ({ differences, atOnce }: Diagnosis): boolean => differences.length > 0 || atOnce.length > 0;
 
-function text({ judgedBy, unread, diagnoses }: Report): string {
+function text({ judgedBy, mode, unread, diagnoses }: Report): string {
   const taking = diagnoses.filter((each) => each.sources > 0 || isDifferent(each) || each.remarks.length > 0);
   return [
     judgedBy,
+    ...(mode === 'stakater' ? ['About Attune with --compat=stakater.'] : []),
     ...unread.map((line) => `! ${line}`),
     '',
     ...taking.flatMap(lines),
