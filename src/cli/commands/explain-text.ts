@@ -44,7 +44,7 @@ function facts(report: WorkloadReport, paint: Paint, nowMs: number): readonly (r
   const rows = [
     ['judged by', report.judgedBy + (report.mode === 'stakater' ? ' (compatible with Stakater Reloader)' : '')],
     ['timing', timingText(timing)],
-    ['last rolled', lastWrite ? `${ago(lastWrite, nowMs)} (${lastWrite})` : 'never by a reloader'],
+    ['last write', lastWrite ? `${ago(lastWrite, nowMs)} (${lastWrite})` : 'never by a reloader'],
   ];
   if (paused) rows.push(['paused', paint('yellow', pauseText(paused, nowMs))]);
   for (const problem of problems) rows.push(['wrong', paint('red', problem)]);

@@ -2,7 +2,7 @@ import { WORKLOAD_KINDS } from '../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { WorkloadRef } from '../../domain/workload.ts';
-import { type Answer, answerTo } from '../answer.ts';
+import { type Answer, answerTo, type Coming } from '../answer.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
 import type { SourceFacts } from '../cluster-view.ts';
 import type { Page } from '../help.ts';
@@ -117,15 +117,30 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
   return [
     `${title}: a change reaches ${counted}\n`,
     table(
-      [['judged by', judgedBy], ...notes.map((note) => ['note', paint('dim', note)])].concat(
-        presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : [],
-      ),
+      [
+        ['judged by', judgedBy],
+        ...comingRows(workloads),
+        ...notes.map((note) => ['note', paint('dim', note)]),
+        ...(presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : []),
+      ],
       page,
       2,
     ),
     rows.length > 0 ? '\n' : '',
     table(rows, page),
   ].join('');
+}
+
+/** Of those that roll for a change; for the others nothing of the kind makes a difference. */
+function comingRows(workloads: readonly Effect[]): readonly (readonly string[])[] {
+  const rolling = workloads.filter(({ rolls }) => rolls);
+  if (rolling.length === 0) return [];
+  const row = (word: string, of: (effect: Effect) => Coming): readonly string[] => {
+    const reached = rolling.filter((effect) => of(effect).rolls).length;
+    const rules = [...new Set(rolling.map((effect) => of(effect).rule))].join('; ');
+    return [word, `reaches ${reached} of the ${rolling.length} that roll for a change (${rules})`];
+  };
+  return [row('creation', ({ ifCreated }) => ifCreated), row('deletion', ({ ifDeleted }) => ifDeleted)];
 }
 
 const WORDS = {

@@ -175,4 +175,38 @@ describe('what cannot be known is not known', () => {
     await scheduled('shared', 2);
     expect(await state('shared')).toMatchObject({ is: 'current', pods: { total: 1 } });
   });
+
+  it('what the engine would not take for certain either', async () => {
+    await running('doubtful', { replicas: 1 });
+    await controller.stop();
+    const path = pathOf('Deployment', place.space, 'doubtful');
+    await change('doubtful', '2');
+    const containers = (await admin.get(path))['spec'].template.spec.containers;
+    const others = containers.map((container: object) => ({ ...container, image: 'other' }));
+    const [before] = await pods('doubtful');
+    await admin.patch(path, { spec: { template: { spec: { containers: others } } } });
+    await until(async () => (await pods('doubtful')).every(({ metadata }) => metadata.uid !== before?.metadata.uid), {
+      what: 'a pod of the other image',
+    });
+    await scheduled('doubtful', 1);
+    await nextSecond();
+    // The ledger says that its pods have this; the one that runs began with something else.
+    await change('doubtful', '1');
+    expect(await state('doubtful')).toMatchObject({ is: 'older', from: 'checkpoint', pods: { total: 1, older: 1 } });
+    expect(await cli.inWords('deploy/doubtful')).toContain(
+      'what they run with is not known: source and template were written since',
+    );
+
+    // And what it has written down as not known is going to be rolled.
+    const ledgers = (await admin.list(pathOf('ConfigMap', place.home))).filter(({ data }) => data?.ledger);
+    for (const { metadata, data } of ledgers) {
+      const content = JSON.parse(data.ledger);
+      const entry = content.workloads[`Deployment/${place.space}/doubtful`];
+      if (!entry) continue;
+      entry.applied['ConfigMap/doubtful'] = '?';
+      await admin.patch(pathOf('ConfigMap', place.home, metadata.name), { data: { ledger: JSON.stringify(content) } });
+    }
+    expect(await state('doubtful')).toMatchObject({ is: 'pending', change: 'unknown', from: 'checkpoint' });
+    expect(await cli.inWords('deploy/doubtful')).toContain('what its pods began with is not known');
+  });
 });
