@@ -17,7 +17,11 @@ export interface WorkloadKind extends Resource {
   readonly patch: 'strategic' | 'json';
   /** Annotation in which the kind's own controller counts its rollouts. */
   readonly revision?: string;
+  /** Where in its status the kind's own controller counts pods, and those of the present template. */
+  readonly counts?: { readonly pods: string; readonly updated: string };
 }
+
+const REPLICAS = { pods: 'replicas', updated: 'updatedReplicas' };
 
 export type KindName = 'Deployment' | 'CronJob' | 'Job' | 'DaemonSet' | 'StatefulSet' | 'Rollout' | 'DeploymentConfig';
 
@@ -33,6 +37,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     effect: 'patch',
     patch: 'strategic',
     revision: 'deployment.kubernetes.io/revision',
+    counts: REPLICAS,
   },
   {
     kind: 'CronJob',
@@ -63,6 +68,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     templatePath: ['spec', 'template'],
     effect: 'patch',
     patch: 'strategic',
+    counts: { pods: 'currentNumberScheduled', updated: 'updatedNumberScheduled' },
   },
   {
     kind: 'StatefulSet',
@@ -73,6 +79,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     templatePath: ['spec', 'template'],
     effect: 'patch',
     patch: 'strategic',
+    counts: REPLICAS,
   },
   {
     kind: 'Rollout',
@@ -84,6 +91,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     effect: 'patch',
     patch: 'json',
     revision: 'rollout.argoproj.io/revision',
+    counts: REPLICAS,
   },
   {
     kind: 'DeploymentConfig',
@@ -94,6 +102,7 @@ export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
     templatePath: ['spec', 'template'],
     effect: 'patch',
     patch: 'json',
+    counts: REPLICAS,
   },
 ];
 

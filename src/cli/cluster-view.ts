@@ -1,4 +1,4 @@
-import { listIn, objectAt, objectIn, textIn } from '../api/json.ts';
+import { listIn, objectIn, textIn } from '../api/json.ts';
 import type { WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { SECRET_PROVIDER_CLASS_POD_STATUSES } from '../api/resources.ts';
@@ -10,11 +10,11 @@ import { createDoor } from '../controller/observe.ts';
 import { SourceBook } from '../controller/source-book.ts';
 import { Verdicts } from '../controller/verdicts.ts';
 import { newState, type WorkloadState } from '../controller/workload-state.ts';
-import { type WorkloadKey, workloadKey } from '../domain/workload.ts';
+import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
-import type { Digest } from '../runtime/digest.ts';
 import { SOURCE_RESOURCES } from './kind-words.ts';
+import type { LedgerView } from './ledger-view.ts';
 
 /** What an answer needs to know of a source beyond what the rules read. */
 export interface SourceFacts {
@@ -39,20 +39,29 @@ export class ClusterView {
   readonly #namespace: string;
   readonly #door: ReturnType<typeof createDoor>;
 
-  constructor(client: KubeClient, namespace: string, settings: Settings, digest: Digest) {
+  constructor(
+    client: KubeClient,
+    namespace: string,
+    settings: Settings,
+    { digest, former }: Pick<LedgerView, 'digest' | 'former'>,
+  ) {
     this.#client = client;
     this.#namespace = namespace;
-    this.#door = createDoor({ ...settings, digest });
+    this.#door = createDoor({ ...settings, digest, former });
     const { graph, sources } = this;
     this.verdicts = new Verdicts({ graph, sources, policy: settings, inScope: () => true }, this.states);
   }
 
   /** A workload takes its place; its state is what the controller would begin with. */
   enter(kind: WorkloadKind, object: KubeObject): WorkloadState {
-    const state = newState(this.#door.workload(kind, object).workload, undefined);
+    const state = newState(this.parse(kind, object), undefined);
     this.states.set(workloadKey(state.workload.ref), state);
     this.verdicts.enter(state);
     return state;
+  }
+
+  parse(kind: WorkloadKind, object: KubeObject): Workload {
+    return this.#door.workload(kind, object).workload;
   }
 
   /** All objects of a kind; none where it is not served or may not be listed. */
@@ -150,14 +159,16 @@ export class ClusterView {
   }
 }
 
-/** The newest write that was about data: labels and annotations are none of our business. */
-function dataWrittenAt(object: KubeObject): number | undefined {
-  const times = listIn(objectAt(object, ['metadata'])['managedFields']).flatMap((entry) => {
-    const { time, fieldsV1 } = objectIn(entry);
-    const fields = objectIn(fieldsV1);
-    const isAboutData = 'f:data' in fields || 'f:binaryData' in fields;
-    return isAboutData ? [Date.parse(textIn(time))] : [];
-  });
-  const newest = Math.max(...times);
+/**
+ * The newest write that was about data: labels and annotations are none of our business. Nobody keeps who only took
+ * something away; and where nobody keeps anything, nothing is known.
+ */
+function dataWrittenAt({ metadata }: KubeObject): number | undefined {
+  const entries = listIn(objectIn(metadata)['managedFields']).map(objectIn);
+  if (entries.length === 0) return undefined;
+  const times = entries
+    .filter(({ fieldsV1 }) => 'f:data' in objectIn(fieldsV1) || 'f:binaryData' in objectIn(fieldsV1))
+    .map(({ time }) => textIn(time));
+  const newest = Math.max(...[...times, metadata.creationTimestamp ?? ''].map(Date.parse).filter(Number.isFinite));
   return Number.isFinite(newest) ? newest : undefined;
 }

@@ -86,7 +86,7 @@ function whyNone(asked: string | undefined, { lookedInto, forbidden }: FoundInfo
 /** One that was told to watch a namespace knows better than one that watches them all. */
 function remoteness({ settings }: Ruling, namespace: string | undefined, labels: Labels | undefined): number {
   const { mode } = settings.scope;
-  if (namespace !== undefined && blindToNamespace(namespace, labels, settings)) return 2;
+  if (namespace !== undefined && blindToNamespace(namespace, labels, settings).length > 0) return 2;
   return mode === 'global' ? 1 : namespace === undefined ? 2 : 0;
 }
 

@@ -1,8 +1,8 @@
 import type { Cluster } from './cluster-command.ts';
 import { ClusterView } from './cluster-view.ts';
-import type { Viewpoint } from './explanation.ts';
 import { namespaceLabels, rulings } from './installation.ts';
 import { readLedger } from './ledger-view.ts';
+import type { Viewpoint } from './standing.ts';
 
 /** What questions are answered with. */
 export interface Judging extends Viewpoint {
@@ -16,7 +16,7 @@ export async function beginJudging(cluster: Cluster): Promise<Judging> {
   const { client, namespace, settings: own } = cluster;
   const [{ by, settings, namespace: home }] = await rulings(cluster, namespace);
   const ledger = await readLedger(client, settings, own.ownNamespace || settings.ownNamespace || home);
-  const view = new ClusterView(client, namespace, settings, ledger.digest);
+  const view = new ClusterView(client, namespace, settings, ledger);
   await view.readSources(settings.enableCsiIntegration);
   const labels = await namespaceLabels(client, namespace, settings);
   return { by, settings, ledger, view, labels, nowMs: client.serverNow() };

@@ -15,6 +15,9 @@ describe('a workload is named as kubectl takes it', () => {
     ['rollout/web', 'Rollout'],
     ['rollouts.argoproj.io/web', 'Rollout'],
     ['dc/web', 'DeploymentConfig'],
+    ['pod/web', 'Pod'],
+    ['po/web', 'Pod'],
+    ['rs/web', 'ReplicaSet'],
   ])('%s', (operand, kind) => {
     expect(workloadTarget([operand])).toMatchObject({ kind: { kind }, name: 'web' });
   });

@@ -1,5 +1,13 @@
 import { WORKLOAD_KINDS } from '../api/kinds.ts';
-import { CONFIG_MAPS, type Resource, SECRET_PROVIDER_CLASSES, SECRETS } from '../api/resources.ts';
+import {
+  CONFIG_MAPS,
+  PODS,
+  REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
+  type Resource,
+  SECRET_PROVIDER_CLASSES,
+  SECRETS,
+} from '../api/resources.ts';
 import type { SourceKind } from '../api/sources.ts';
 import { nearest } from '../config/nearest.ts';
 
@@ -17,6 +25,9 @@ const SHORT: Readonly<Record<string, readonly string[]>> = {
   StatefulSet: ['sts'],
   Rollout: ['ro'],
   DeploymentConfig: ['dc'],
+  Pod: ['po'],
+  ReplicaSet: ['rs'],
+  ReplicationController: ['rc'],
   ConfigMap: ['cm'],
   SecretProviderClass: ['spc'],
 };
@@ -27,7 +38,11 @@ export interface Target<K> {
   readonly name: string;
 }
 
-export const workloadTarget = (operands: readonly string[]) => readTarget(operands, WORKLOAD_KINDS, 'deployment/web');
+const MADE_BY_WORKLOADS = [PODS, REPLICA_SETS, REPLICATION_CONTROLLERS];
+
+/** A workload, or something that a workload made. */
+export const workloadTarget = (operands: readonly string[]): Target<Resource> | string =>
+  readTarget<Resource>(operands, [...WORKLOAD_KINDS, ...MADE_BY_WORKLOADS], 'deployment/web');
 
 export function sourceTarget(operands: readonly string[]): Target<SourceKind> | string {
   const target = readTarget(operands, Object.values(SOURCE_RESOURCES), 'configmap/app');

@@ -1,10 +1,15 @@
-import { RECORD } from '../api/annotations.ts';
 import type { DataObject } from '../api/objects.ts';
 import { SECRETS } from '../api/resources.ts';
+import type { SourceRef } from '../api/sources.ts';
 import type { Settings } from '../config/settings.ts';
+import { Beliefs } from '../controller/beliefs.ts';
 import { Checkpoint } from '../controller/checkpoint.ts';
+import type { FormerKey } from '../controller/former-key.ts';
 import { KEY_SECRET, keysIn, withKey } from '../controller/installation-key.ts';
-import { type Evidence, parseRecord, type SourceId } from '../domain/ledger.ts';
+import { Runs } from '../controller/runs.ts';
+import type { SourceBook } from '../controller/source-book.ts';
+import { sourceId, type WorkloadState } from '../controller/workload-state.ts';
+import { type Evidence, UNKNOWN } from '../domain/ledger.ts';
 import { type Workload, workloadKey } from '../domain/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -15,11 +20,23 @@ import { createDigest, type Digest } from '../runtime/digest.ts';
 export interface LedgerView {
   /** Marks are right with any key, exact fingerprints only when `known`. */
   readonly digest: Digest;
+  /** The key before the present one: what was written with it is read as if it were the present one's. */
+  readonly former: FormerKey | undefined;
   /** Whether the fingerprints of the ledger can be compared with those of the sources. */
   readonly known: boolean;
-  readonly evidence: (workload: Workload, id: SourceId) => Pick<Evidence, 'record' | 'checkpoint'>;
+  /** What was written down about one source of a workload. */
+  readonly word: (state: WorkloadState, ref: SourceRef, sources: SourceBook) => LedgerWord;
+  /** A Job that a CronJob was made to run may carry the CronJob's record. */
+  readonly noteRun: (job: Workload) => void;
   /** What the reader should know about the answers. */
   readonly notes: readonly string[];
+}
+
+export interface LedgerWord extends Pick<Evidence, 'record' | 'checkpoint'> {
+  /** Whether a controller that starts now would not take it for certain: it may be older than the pods. */
+  readonly isDoubted: boolean;
+  /** Second at which the template was last written for a change; undefined: nobody wrote that down. */
+  readonly writtenAt: number | undefined;
 }
 
 /** Reads the key and the checkpoint, and writes nothing: unlike the controller it makes no key where there is none. */
@@ -59,23 +76,41 @@ export async function readLedger(
     },
   });
   await checkpoint.load();
+  const runs = new Runs();
   return {
     digest,
+    former,
     known: true,
     notes,
-    evidence(workload, id) {
+    noteRun: (job) => void runs.note(job),
+    word(state, ref, sources) {
+      const { workload } = state;
+      const serverNow = () => client.serverNow();
+      const deps = {
+        sources,
+        checkpoint,
+        keyId,
+        policy: settings,
+        serverNow,
+        sharedVersions: () => false,
+        listed: ALL,
+      };
+      const beliefs = new Beliefs(deps, { settlesByMark: () => false }, runs);
+      const id = sourceId(ref);
       // As at a start of the controller: without a checkpoint that can be believed nothing of the past is.
-      const trusted = checkpoint.believable || !readable;
-      const text = workload.annotations[RECORD];
-      const record = trusted ? parseRecord(former?.record(text) ?? text, workload.uid, keyId) : undefined;
+      const record = checkpoint.believable || !readable ? beliefs.recordOf(workload) : undefined;
       const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
       return {
         record: record && { seq: record.seq, applied: record.sources[id] },
         checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
+        isDoubted: readable && beliefs.about(state, ref) === UNKNOWN,
+        writtenAt: record?.at,
       };
     },
   };
 }
+
+const ALL = { has: () => true };
 
 const CHECKPOINT = {
   'first-start': 'Attune has written no checkpoint yet: what runs counts as current',
@@ -86,9 +121,11 @@ const CHECKPOINT = {
 function withoutKey(why: string): LedgerView {
   return {
     digest: createDigest(new Uint8Array()),
+    former: undefined,
     known: false,
+    noteRun: () => {},
     notes: [`${why}: whether a change waits is told by the marks alone`],
-    evidence: () => ({ record: undefined, checkpoint: undefined }),
+    word: () => ({ record: undefined, checkpoint: undefined, isDoubted: false, writtenAt: undefined }),
   };
 }
 

@@ -11,59 +11,68 @@ export interface Blindness {
   readonly cure: string;
 }
 
-/** Undefined: workloads of this kind in this namespace are watched. `labels` of the namespace; undefined: not known. */
+/** None: workloads of this kind in this namespace are watched. `labels` of the namespace; undefined: not known. */
 export function blindTo(
   { kind, namespace }: Pick<WorkloadRef, 'kind' | 'namespace'>,
   labels: Labels | undefined,
   settings: Settings,
-): Blindness | undefined {
+): readonly Blindness[] {
+  const found: Blindness[] = [];
   if (settings.webhookUrl !== '') {
-    return { rule: '--webhook-url is set: changes are posted and nothing is reloaded', cure: 'remove --webhook-url' };
+    const rule = '--webhook-url is set: changes are posted and nothing is reloaded';
+    found.push({ rule, cure: 'remove --webhook-url' });
   }
   if (kind === 'Rollout' && !settings.isArgoRollouts) {
-    return { rule: 'Rollouts are not watched', cure: 'set --is-Argo-Rollouts=true' };
+    found.push({ rule: 'Rollouts are not watched', cure: 'set --is-Argo-Rollouts=true' });
   }
   if (kind === 'DeploymentConfig' && settings.compat) {
-    return { rule: '--compat=stakater leaves out every DeploymentConfig', cure: 'remove --compat=stakater' };
+    const rule = '--compat=stakater leaves out every DeploymentConfig';
+    found.push({ rule, cure: 'remove --compat=stakater' });
   }
-  return blindToNamespace(namespace, labels, settings);
+  return [...found, ...blindToNamespace(namespace, labels, settings)];
 }
 
-/** Undefined: the namespace is watched, as far as is known. */
+/** None: the namespace is watched, as far as is known. */
 export function blindToNamespace(
   namespace: string,
   labels: Labels | undefined,
   { scope }: Pick<Settings, 'scope'>,
-): Blindness | undefined {
+): readonly Blindness[] {
   if (scope.mode === 'namespaces') {
-    if (scope.namespaces.includes(namespace)) return undefined;
+    if (scope.namespaces.includes(namespace)) return [];
     const rule = `only these namespaces are watched: ${scope.namespaces.join(', ')}`;
-    return { rule, cure: `add ${namespace} to --namespaces` };
+    return [{ rule, cure: `add ${namespace} to --namespaces` }];
   }
+  const found: Blindness[] = [];
   if (scope.ignore.includes(namespace)) {
     const rule = `--namespaces-to-ignore leaves out namespace ${namespace}`;
-    return { rule, cure: `take ${namespace} out of --namespaces-to-ignore` };
+    found.push({ rule, cure: `take ${namespace} out of --namespaces-to-ignore` });
   }
-  if (scope.selector === undefined || labels === undefined || isSelected(scope.selector, labels)) return undefined;
-  const rule = `--namespace-selector=${scope.selector} does not match the labels of namespace ${namespace}`;
-  return { rule, cure: `give namespace ${namespace} labels that match ${scope.selector}` };
+  if (scope.selector !== undefined && labels !== undefined && !isSelected(scope.selector, labels)) {
+    const rule = `--namespace-selector=${scope.selector} does not match the labels of namespace ${namespace}`;
+    found.push({ rule, cure: `give namespace ${namespace} labels that match ${scope.selector}` });
+  }
+  return found;
 }
 
 /** The same for a source; `labels` undefined: not known. */
-export function blindToSource(ref: SourceRef, labels: Labels | undefined, settings: Settings): Blindness | undefined {
+export function blindToSource(ref: SourceRef, labels: Labels | undefined, settings: Settings): readonly Blindness[] {
   const { resourcesToIgnore, resourceLabelSelector: selector, enableCsiIntegration } = settings;
+  const found: Blindness[] = [];
   const plural = `${SOURCE_TYPE[ref.kind].toLowerCase()}s`;
   if (resourcesToIgnore.has(plural as 'configmaps' | 'secrets')) {
     const rule = `--resources-to-ignore=${plural} leaves out every ${ref.kind}`;
-    return { rule, cure: `remove --resources-to-ignore=${plural}` };
+    found.push({ rule, cure: `remove --resources-to-ignore=${plural}` });
   }
   if (ref.kind === 'SecretProviderClass') {
-    if (enableCsiIntegration) return undefined;
-    return { rule: 'SecretProviderClasses are not watched', cure: 'set --enable-csi-integration' };
+    const rule = 'SecretProviderClasses are not watched';
+    return enableCsiIntegration ? found : [...found, { rule, cure: 'set --enable-csi-integration' }];
   }
-  if (selector === undefined || labels === undefined || isSelected(selector, labels)) return undefined;
-  const rule = `--resource-label-selector=${selector} does not match the labels of ${ref.kind} ${ref.name}`;
-  return { rule, cure: `give ${ref.kind} ${ref.name} labels that match ${selector}` };
+  if (selector !== undefined && labels !== undefined && !isSelected(selector, labels)) {
+    const rule = `--resource-label-selector=${selector} does not match the labels of ${ref.kind} ${ref.name}`;
+    found.push({ rule, cure: `give ${ref.kind} ${ref.name} labels that match ${selector}` });
+  }
+  return found;
 }
 
 function isSelected(selector: string, labels: Labels): boolean {

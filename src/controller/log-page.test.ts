@@ -14,7 +14,7 @@ const [, list = ''] = /<!-- list -->([\s\S]*)<!-- end of list -->/.exec(page) ??
 const documented = list.split('\n').flatMap((row) => row.split('|')[1]?.match(/(?<=`)\w+(?=`)/g) ?? []);
 
 const verdict = { reload: true, because: 'auto', rule: 'auto is set', container: 0 } as const;
-const no = { reload: false, because: 'not-asked', rule: 'nobody asks', cure: 'ask' } as const;
+const no = { reload: false, because: 'not-asked', rule: 'nobody asks', cures: ['ask'] } as const;
 const changeOf = (ref: SourceRef): Change => ({
   ...{ id: sourceId(ref), ref, verdict, difference: 'changed', since: 1, current: 'B', mark: 'b' },
 });

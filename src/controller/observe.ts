@@ -3,8 +3,10 @@ import type { WorkloadKind } from '../api/kinds.ts';
 import type { DataObject, KubeObject, SecretProviderClassPodStatus } from '../api/objects.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import { piecesOf } from '../domain/fingerprint.ts';
+import type { Intent, Problem } from '../domain/intent.ts';
 import { metadataKeys, parseWorkload } from '../domain/parse-workload.ts';
 import { isRolledOut, revisionOf } from '../domain/rollout.ts';
+import { slipsIn } from '../domain/slips.ts';
 import type { Fingerprint, Source } from '../domain/source.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload.ts';
 import type { Digest } from '../runtime/digest.ts';
@@ -85,7 +87,8 @@ export function createDoor({ keys, compat, digest, former, oldRecord }: ObserveO
     const { uid, generation, annotations } = object.metadata;
     if (kind.effect === 'replace' || generation === undefined || generation !== previous.generation) return false;
     if (uid !== previous.workload.uid) return false;
-    return relevant.every((key) => annotations?.[key] === previous.workload.annotations[key]);
+    if (!relevant.every((key) => annotations?.[key] === previous.workload.annotations[key])) return false;
+    return compat || isSame(slipsIn(kind, object, keys), previous.workload.intent.problems);
   }
 
   const classStatus = (object: KubeObject): ClassStatus | undefined => {
@@ -104,6 +107,13 @@ export function createDoor({ keys, compat, digest, former, oldRecord }: ObserveO
   };
 
   return { source, workload, classStatus };
+}
+
+/** Slips stand behind all other problems. */
+function isSame(slips: Intent['problems'], before: Intent['problems']): boolean {
+  const told = before.filter(({ isSlip }) => isSlip);
+  const isTold = ({ path, message }: Problem, at: number) => told[at]?.path === path && told[at].message === message;
+  return told.length === slips.length && slips.every(isTold);
 }
 
 export type Door = ReturnType<typeof createDoor>;

@@ -135,7 +135,7 @@ test('as Stakater: an Event, a line and an alert for each source', () => {
 
 test('a change that reloads somebody is told by the reload; who will not is named', () => {
   const { deps, lines } = tellingWorld();
-  const no: Verdict = { reload: false, because: 'not-asked', rule: 'nobody asks', cure: 'ask' };
+  const no: Verdict = { reload: false, because: 'not-asked', rule: 'nobody asks', cures: ['ask'] };
   const turn = { before: 'A', after: 'B', flagsMoved: false };
   const verdicts = [
     [state(), change('app').verdict],

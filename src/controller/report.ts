@@ -63,7 +63,7 @@ export class Report extends SystemReport {
       log.info(`${nameOf(state)} will not roll for ${ref.kind} ${ref.name}: ${verdict.rule}`, {
         ...about(state, [ref]),
         reason: verdict.because,
-        cure: verdict.cure,
+        cure: verdict.cures.join('; '),
       });
     }
     const more = silent.length - MAX_SILENT;

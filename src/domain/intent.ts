@@ -33,11 +33,13 @@ export interface KindIntent {
   readonly excluded: readonly string[];
 }
 
-interface Problem {
+export interface Problem {
   readonly path: string;
   readonly message: string;
   /** Set where going on would do what nobody asked for: no reload until it is mended. */
   readonly blocks?: true;
+  /** Nobody reads it, or not as it was most likely meant; what is asked for is clear all the same. */
+  readonly isSlip?: true;
 }
 
 export interface Intent {
@@ -114,7 +116,8 @@ function parseNames(key: string, text: string, problems: Problem[]): readonly Na
   return patterns;
 }
 
-function elements(text: string): readonly string[] {
+/** Of a list: without blanks, and without those that are empty. */
+export function elements(text: string): readonly string[] {
   if (text === '') return [];
   return text.split(',').flatMap((element) => element.trim() || []);
 }
@@ -184,6 +187,6 @@ function distinct(problems: readonly Problem[]): readonly Problem[] {
 }
 
 /** A value as shown to people: an annotation can be a quarter of a megabyte. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
 }

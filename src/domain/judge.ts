@@ -1,8 +1,9 @@
 import { SOURCE_KINDS, type SourceKind } from '../api/sources.ts';
+import { curesOf } from './cure.ts';
 import type { KindIntent, NamePattern } from './intent.ts';
 import { parseBool } from './parse-bool.ts';
-import type { JudgedSource, Policy, Verdict } from './verdict.ts';
-import { no, type Question, yes } from './verdict-words.ts';
+import type { JudgedSource, NoReason, Policy, Verdict } from './verdict.ts';
+import { type Question, ruleOfNo, yes } from './verdict-words.ts';
 import type { Workload } from './workload.ts';
 
 /** Whether a change of this source rolls this workload, and why. */
@@ -15,6 +16,17 @@ export function judge(workload: Workload, source: JudgedSource, policy: Policy):
     if (verdict !== undefined) return blocked(question, verdict);
   }
   return no(question, 'not-asked');
+}
+
+function no(question: Question, because: NoReason): Verdict {
+  return {
+    reload: false,
+    because,
+    rule: ruleOfNo(question, because),
+    get cures() {
+      return curesOf(question, because, judge);
+    },
+  };
 }
 
 /** Says yes, says no, or stays silent so that the next rule is asked. */

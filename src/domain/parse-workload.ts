@@ -1,21 +1,12 @@
-import {
-  type AnnotationKeys,
-  LAST_RELOADED_FROM,
-  MAX_WAIT,
-  NUDGE,
-  ON_CHANGE,
-  QUIET_PERIOD,
-  RECORD,
-  RETRY,
-  ROLLOUT_STRATEGY,
-} from '../api/annotations.ts';
+import { type AnnotationKeys, LAST_RELOADED_FROM, NUDGE, RECORD } from '../api/annotations.ts';
 import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../api/json.ts';
 import type { WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
-import { parseIntent } from './intent.ts';
+import { type Intent, parseIntent } from './intent.ts';
 import { isMarkName } from './marks.ts';
 import { referencesOf } from './references.ts';
 import { isRolledOut, revisionOf } from './rollout.ts';
+import { askingKeys, ownKeys, slipsIn } from './slips.ts';
 import { digestTemplate } from './template-digest.ts';
 import type { ContainerView, Workload } from './workload.ts';
 
@@ -34,6 +25,8 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
   const templateMetadata = objectIn(template['metadata']);
   const annotations = pick(metadata['annotations'], metadataKeys(options.keys));
   const templateAnnotations = pick(templateMetadata['annotations'], templateKeys(options.keys));
+  // Upstream knows nothing of slips.
+  const slips = options.compat ? [] : slipsIn(kind, object, options.keys);
   return {
     ref: { kind: kind.kind, namespace: textIn(metadata['namespace']), name: textIn(metadata['name']) },
     uid: textIn(metadata['uid']),
@@ -45,7 +38,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     templateAnnotations,
     hasTemplateAnnotations: isObject(templateMetadata['annotations']),
     hasTemplateMetadata: isObject(template['metadata']),
-    intent: parseIntent(kind.kind, annotations, templateAnnotations, options.keys),
+    intent: withSlips(parseIntent(kind.kind, annotations, templateAnnotations, options.keys), slips),
     references: referencesOf(template, options.compat),
     containers: listIn(objectIn(template['spec'])['containers']).map(containerView),
     ...digestTemplate(template, options.digest),
@@ -59,31 +52,15 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
   };
 }
 
+const withSlips = (intent: Intent, slips: Intent['problems']): Intent =>
+  slips.length === 0 ? intent : { ...intent, problems: [...intent.problems, ...slips] };
+
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The keys of a workload's own annotations that a rule reads. */
-export function metadataKeys(keys: AnnotationKeys): readonly string[] {
-  return [
-    ...askingKeys(keys),
-    ...Object.values(keys.exclude),
-    keys.pausePeriod,
-    keys.pausedAt,
-    ROLLOUT_STRATEGY,
-    RECORD,
-    QUIET_PERIOD,
-    MAX_WAIT,
-    ON_CHANGE,
-    RETRY,
-  ];
-}
+export const metadataKeys = (keys: AnnotationKeys): readonly string[] => [...askingKeys(keys), ...ownKeys(keys)];
 
-function templateKeys(keys: AnnotationKeys): readonly string[] {
-  return [...askingKeys(keys), LAST_RELOADED_FROM, NUDGE];
-}
-
-function askingKeys(keys: AnnotationKeys): readonly string[] {
-  return [keys.auto, keys.search, ...Object.values(keys.named), ...Object.values(keys.typedAuto)];
-}
+const templateKeys = (keys: AnnotationKeys): readonly string[] => [...askingKeys(keys), LAST_RELOADED_FROM, NUDGE];
 
 /** At most: what is not ASCII has up to three bytes a unit. */
 function bytesIn(annotations: JsonObject): number {

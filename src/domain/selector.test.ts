@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { matches, parseSelector, type Selector } from './selector.ts';
+import { matches, parseSelector, type Selector, selectorText } from './selector.ts';
 
 function selector(text: string): Selector {
   const parsed = parseSelector(text);
@@ -84,4 +84,29 @@ test('any text parses or is refused, and what parses can be asked', () => {
     ),
     { numRuns: 1000 },
   );
+});
+
+describe('the selector of a workload, as text', () => {
+  test.each([
+    [{ matchLabels: { app: 'web', tier: 'a' } }, 'app=web,tier=a'],
+    [
+      {
+        matchLabels: { app: 'web' },
+        matchExpressions: [
+          { key: 'a', operator: 'In', values: ['x', 'y'] },
+          { key: 'b', operator: 'NotIn', values: ['z'] },
+          { key: 'c', operator: 'Exists' },
+          { key: 'd', operator: 'DoesNotExist' },
+        ],
+      },
+      'app=web,a in (x,y),b notin (z),c,!d',
+    ],
+    // A DeploymentConfig's has no inner members.
+    [{ app: 'web' }, 'app=web'],
+    [{}, ''],
+    [undefined, ''],
+  ])('%j: %s', (given, text) => {
+    expect(selectorText(given)).toBe(text);
+    expect(parseSelector(text)).toHaveProperty('selector');
+  });
 });

@@ -1,3 +1,5 @@
+import { listIn, objectIn, textIn } from '../api/json.ts';
+
 /** Kubernetes label selectors: `k`, `!k`, `k=v`, `k==v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k>1`, `k<1`. */
 interface Requirement {
   readonly key: string;
@@ -132,4 +134,23 @@ function valueProblem({ key, operator, values }: Requirement): string | undefine
   }
   const odd = values.find((value) => value !== '' && !NAME.test(value));
   return odd === undefined ? undefined : `"${odd}" is no label value`;
+}
+
+const OPERATORS: Readonly<Record<string, (key: string, values: string) => string>> = {
+  In: (key, values) => `${key} in (${values})`,
+  NotIn: (key, values) => `${key} notin (${values})`,
+  Exists: (key) => key,
+  DoesNotExist: (key) => `!${key}`,
+};
+
+/** The selector in the spec of a workload, as the server takes it in a query; '' selects everything. */
+export function selectorText(value: unknown): string {
+  const { matchLabels, matchExpressions, ...plain } = objectIn(value) as Record<string, unknown>;
+  const labels = Object.entries(objectIn(matchLabels ?? plain)).map(([key, each]) => `${key}=${textIn(each)}`);
+  const expressions = listIn(matchExpressions).flatMap((each) => {
+    const { key, operator, values } = objectIn(each) as Record<string, unknown>;
+    const written = OPERATORS[textIn(operator)]?.(textIn(key), listIn(values).map(textIn).join(','));
+    return written === undefined ? [] : [written];
+  });
+  return [...labels, ...expressions].join(',');
 }

@@ -19,11 +19,8 @@ export function yes(question: Question, because: YesReason, container: number): 
   return { reload: true, because, container, rule: YES_RULES[because](question) };
 }
 
-/** A no with what decided, and the one line that would remove it. */
-export function no(question: Question, because: NoReason): Verdict {
-  const words = NO_RULES[because];
-  return { reload: false, because, rule: words.rule(question), cure: words.cure(question) };
-}
+/** What decided a no. */
+export const ruleOfNo = (question: Question, because: NoReason): string => NO_RULES[because](question);
 
 type Words = (question: Question) => string;
 
@@ -37,62 +34,22 @@ const YES_RULES: Readonly<Record<YesReason, Words>> = {
   'auto-reload-all': (q) => `--auto-reload-all, and ${usage(q)}`,
 };
 
-const NO_RULES: Readonly<Record<NoReason, { readonly rule: Words; readonly cure: Words }>> = {
-  'kind-ignored': {
-    rule: (q) => `--ignored-workload-types leaves out every ${q.workload.ref.kind}`,
-    cure: (q) => `take ${q.workload.ref.kind.toLowerCase()}s out of --ignored-workload-types`,
-  },
-  'source-ignored': {
-    rule: (q) => `${line(q.policy.keys.ignore, 'true')} on ${theSource(q)}`,
-    cure: (q) => `remove ${q.policy.keys.ignore} from ${theSource(q)}`,
-  },
-  excluded: {
-    rule: (q) => `${line(excludeKey(q), q.intent.excluded.join(', '))} in metadata leaves it out`,
-    cure: (q) => `take "${q.source.ref.name}" out of ${excludeKey(q)} in ${metadataOf(q)}`,
-  },
-  'auto-false': {
-    rule: (q) => `${line(q.policy.keys.auto, q.intent.auto)} in ${whereRead(q)} forbids every reload`,
-    cure: (q) =>
-      isUsed(q)
-        ? setIn(q, q.policy.keys.auto, 'true')
-        : `replace ${line(q.policy.keys.auto, q.intent.auto)} by ${nameIt(q)} in ${placeToWrite(q)}`,
-  },
-  'on-change-ignore': {
-    rule: () => `${line(ON_CHANGE, 'ignore')} in metadata`,
-    cure: (q) => `set ${line(ON_CHANGE, 'run')} in ${metadataOf(q)}`,
-  },
-  'not-used': {
-    rule: notUsedRule,
-    cure: (q) =>
-      q.workload.containers.length === 0
-        ? `give ${theWorkload(q)} a container`
-        : `set ${nameIt(q)} in ${placeToWrite(q)}`,
-  },
-  'search-without-match': {
-    rule: (q) =>
-      `${line(q.policy.keys.search, 'true')} in ${whereRead(q)}, but ${theSource(q)} does not carry ` +
-      line(q.policy.keys.match, 'true'),
-    cure: (q) =>
-      isUsed(q)
-        ? `set ${line(q.policy.keys.match, 'true')} on ${theSource(q)}`
-        : `set ${nameIt(q)} in ${placeToWrite(q)}`,
-  },
-  'not-asked': {
-    rule: notAskedRule,
-    cure: (q) => (isUsed(q) ? setIn(q, q.policy.keys.auto, 'true') : `set ${nameIt(q)} in ${placeToWrite(q)}`),
-  },
-  'invalid-annotation': {
-    rule: (q) =>
-      q.workload.intent.problems
-        .filter((problem) => problem.blocks)
-        .map((problem) => `${problem.path} ${problem.message}`)
-        .join('; '),
-    cure: (q) =>
-      q.workload.intent.problems
-        .filter((problem) => problem.blocks)
-        .map((problem) => `mend or remove ${problem.path} in ${metadataOf(q)}`)
-        .join('; '),
-  },
+const NO_RULES: Readonly<Record<NoReason, Words>> = {
+  'kind-ignored': (q) => `--ignored-workload-types leaves out every ${q.workload.ref.kind}`,
+  'source-ignored': (q) => `${line(q.policy.keys.ignore, 'true')} on ${theSource(q)}`,
+  excluded: (q) => `${line(excludeKey(q), q.intent.excluded.join(', '))} in metadata leaves it out`,
+  'auto-false': (q) => `${line(q.policy.keys.auto, q.intent.auto)} in ${whereRead(q)} forbids every reload`,
+  'on-change-ignore': () => `${line(ON_CHANGE, 'ignore')} in metadata`,
+  'not-used': (q) => `${notUsedRule(q)}${hides(q)}`,
+  'search-without-match': (q) =>
+    `${line(q.policy.keys.search, 'true')} in ${whereRead(q)}, but ${theSource(q)} does not carry ` +
+    `${line(q.policy.keys.match, 'true')}${hides(q)}`,
+  'not-asked': (q) => `${notAskedRule(q)}${hides(q)}`,
+  'invalid-annotation': (q) =>
+    q.workload.intent.problems
+      .filter((problem) => problem.blocks)
+      .map((problem) => `${problem.path} ${problem.message}`)
+      .join('; '),
 };
 
 function notUsedRule(question: Question): string {
@@ -108,43 +65,42 @@ function notAskedRule(question: Question): string {
     intent.auto && `${line(policy.keys.auto, intent.auto)} does not ask for it`,
     intent.typedAuto && `${line(typedAutoKey(question), intent.typedAuto)} does not ask for it`,
   ].filter((text) => text !== '');
-  if (said.length === 0) return 'no annotation in metadata or pod template asks for it';
+  if (said.length === 0) {
+    return `no annotation in metadata${hiding(question).hidden.length > 0 ? '' : ' or pod template'} asks for it`;
+  }
   return `${said.join('; ')} (read from ${whereRead(question)})`;
 }
 
-const isUsed = ({ use }: Question): boolean => use?.container !== undefined;
+/** The keys in metadata because of which the pod template is not read, and what would be read there. */
+export function hiding(question: Question): { readonly keys: readonly string[]; readonly hidden: readonly string[] } {
+  const { workload, intent, policy } = question;
+  if (intent.from === 'template') return { keys: [], hidden: [] };
+  const asking = [namedKey(question), policy.keys.auto, typedAutoKey(question), policy.keys.search];
+  return {
+    keys: asking.filter((key) => Object.hasOwn(workload.annotations, key)),
+    hidden: asking.filter((key) => (workload.templateAnnotations[key] ?? '') !== ''),
+  };
+}
+
+function hides(question: Question): string {
+  const { keys, hidden } = hiding(question);
+  if (hidden.length === 0) return '';
+  const { annotations, templateAnnotations } = question.workload;
+  const above = keys.map((key) => line(key, annotations[key] ?? '')).join(', ');
+  const below = hidden.map((key) => line(key, templateAnnotations[key] ?? '')).join(', ');
+  return `; ${above} in metadata ${keys.length === 1 ? 'hides' : 'hide'} ${below} in the pod template`;
+}
 
 const namedKey = ({ policy, source }: Question): string => policy.keys.named[source.ref.kind];
 const typedAutoKey = ({ policy, source }: Question): string => policy.keys.typedAuto[source.ref.kind];
 const excludeKey = ({ policy, source }: Question): string => policy.keys.exclude[source.ref.kind];
 
-const theSource = ({ source }: Question): string => `${source.ref.kind} ${source.ref.name}`;
-const theWorkload = ({ workload }: Question): string => `${workload.ref.kind} ${workload.ref.name}`;
-const metadataOf = (question: Question): string => `metadata of ${theWorkload(question)}`;
+export const theSource = ({ source }: Question): string => `${source.ref.kind} ${source.ref.name}`;
+export const theWorkload = ({ workload }: Question): string => `${workload.ref.kind} ${workload.ref.name}`;
 const whereRead = ({ intent }: Question): string => (intent.from === 'metadata' ? 'metadata' : 'the pod template');
 
 /** An annotation as one would write it. */
-const line = (key: string, value: string): string => `${key}: ${JSON.stringify(value)}`;
-
-const setIn = (question: Question, key: string, value: string): string =>
-  `set ${line(key, value)} in ${placeToWrite(question)}`;
-
-/** The named list with this source added. */
-function nameIt(question: Question): string {
-  const { namedText } = question.intent;
-  const { name } = question.source.ref;
-  return line(namedKey(question), namedText === '' ? name : `${namedText},${name}`);
-}
-
-/**
- * Where a new annotation must go. The pod template is read only while metadata has none of the keys; whoever asks there
- * would lose what is asked by a first key in metadata.
- */
-function placeToWrite(question: Question): string {
-  const { from, namedText, auto, typedAuto, search } = question.intent;
-  const asksInTemplate = from === 'template' && (search || namedText !== '' || auto !== '' || typedAuto !== '');
-  return asksInTemplate ? `the pod template of ${theWorkload(question)}` : metadataOf(question);
-}
+export const line = (key: string, value: string): string => `${key}: ${JSON.stringify(value)}`;
 
 function elementOf({ intent, source }: Question): string {
   const element = intent.named.find((pattern) => pattern.matches?.(source.ref.name));

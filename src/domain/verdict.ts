@@ -16,7 +16,13 @@ export type NoReason =
 
 export type Verdict =
   | { readonly reload: true; readonly because: YesReason; readonly container: number; readonly rule: string }
-  | { readonly reload: false; readonly because: NoReason; readonly rule: string; readonly cure: string };
+  | {
+      readonly reload: false;
+      readonly because: NoReason;
+      readonly rule: string;
+      /** What would make it a yes: one line for each thing that is in the way. Found out when somebody asks. */
+      readonly cures: readonly string[];
+    };
 
 /** What a verdict needs to know about a source. */
 export interface JudgedSource {

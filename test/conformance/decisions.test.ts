@@ -136,6 +136,7 @@ describe.each([
         break;
     }
     const { problems } = workloadOf({ metadata: row.w, template: row.q }).intent;
-    expect(problems).toHaveLength(row.problems ?? 0);
+    // A slip is told beside the contract: it is no value that cannot be read.
+    expect(problems.filter(({ isSlip }) => !isSlip)).toHaveLength(row.problems ?? 0);
   });
 });

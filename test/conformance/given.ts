@@ -22,6 +22,7 @@ export interface Given {
   readonly pod?: Readonly<Record<string, unknown>>;
   /** Beside the template, in the workload's spec. */
   readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: Readonly<Record<string, unknown>>;
   readonly compat?: boolean;
 }
 
@@ -48,6 +49,7 @@ export function objectOf(given: Given): KubeObject & Readonly<Record<string, unk
       ...(metadata === undefined ? {} : { annotations: metadata }),
     },
     spec: { ...given.spec, ...(nested as Record<string, unknown>) },
+    ...(given.status && { status: given.status }),
   };
 }
 

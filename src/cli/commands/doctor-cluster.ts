@@ -9,6 +9,7 @@ import { matches, parseSelector } from '../../domain/selector.ts';
 import type { JudgedSource } from '../../domain/verdict.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
+import { mustExist } from '../namespace.ts';
 import type { SourceList } from './doctor-findings.ts';
 
 /** A Stakater Reloader that runs in the cluster, and what its flags and variables say in our words. */
@@ -74,16 +75,6 @@ export async function readCluster(client: KubeClient, settings: Settings, only?:
     sourcesOf: sources.of,
     unread: [...workloads.unread, ...sources.unread],
   };
-}
-
-/** An empty list is the server's answer for a namespace that there is not, too. */
-async function mustExist(client: KubeClient, name: string): Promise<void> {
-  try {
-    await client.get(NAMESPACES, { name });
-  } catch (error) {
-    if (KubeError.is(error, 'NotFound')) throw new Error(`there is no namespace ${name}`, { cause: error });
-    if (!KubeError.is(error, 'Forbidden')) throw error;
-  }
 }
 
 async function scopeFilter(client: KubeClient, { scope }: Settings, only: string | undefined) {

@@ -122,10 +122,53 @@ describe('what differs', () => {
   });
 });
 
-it('variables that nobody needs any more are named', () => {
-  const mark = (name: string) => ({ name, value: 'a'.repeat(40) });
-  const env = [mark('STAKATER_APP_CONFIGMAP'), mark('STAKATER_GONE_CONFIGMAP')];
-  expect(look('Deployment', { annotations: auto, env }).remarks).toEqual([
-    expect.stringMatching(/^STAKATER_GONE_CONFIGMAP may be left over/),
-  ]);
+describe('under --compat=stakater Attune does as Reloader does', () => {
+  const compat = settings('--compat=stakater');
+
+  it.each<[string, Sketch]>([
+    ['Deployment', { annotations: auto }],
+    ['Deployment', { annotations: { ...auto, 'configmap.reloader.stakater.com/reload': 'other' } }],
+    ['CronJob', { annotations: auto, spec: { suspend: true } }],
+    ['DeploymentConfig', { annotations: auto }],
+    ['Job', { templateAnnotations: auto, status: { conditions: [{ type: 'Complete', status: 'True' }] } }],
+    ['Rollout', { annotations: auto, spec: { workloadRef: { kind: 'Deployment', name: 'web' }, template: undefined } }],
+  ])('%s %j', (kind, sketch) => {
+    expect(look(kind, sketch, compat)).toMatchObject({ differences: [], remarks: [] });
+    const { differences, remarks } = look(kind, sketch);
+    expect(differences.length + remarks.length).toBeGreaterThan(0);
+  });
+});
+
+describe('variables that nobody needs any more', () => {
+  const mark = (name: string, value = 'a'.repeat(40)) => ({ name, value });
+  const GONE = mark('STAKATER_GONE_CONFIGMAP');
+  const none = 'no source that it uses or names stands behind STAKATER_GONE_CONFIGMAP: ';
+
+  it('go with the next rollout', () => {
+    const env = [mark('STAKATER_APP_CONFIGMAP'), GONE];
+    expect(look('Deployment', { annotations: auto, env }).remarks).toEqual([`${none}it goes with the next rollout`]);
+  });
+
+  it('stay where there is none', () => {
+    expect(look('Deployment', { env: [GONE] }).remarks).toEqual([`${none}it stays, as nothing rolls this workload`]);
+  });
+
+  it('stay where the template is not written to', () => {
+    const restart = { ...auto, 'reloader.stakater.com/rollout-strategy': 'restart' };
+    const stays = [`${none}it stays, as this template is not written to`];
+    expect(look('Rollout', { annotations: restart, env: [GONE] }).remarks).toEqual(stays);
+    expect(look('CronJob', { annotations: auto, env: [GONE] }).remarks).toEqual(stays);
+    expect(
+      look('CronJob', { annotations: { ...auto, 'attune.dev/on-change': 'template' }, env: [GONE] }).remarks,
+    ).toEqual([`${none}it goes with the next rollout`]);
+  });
+
+  it('are none: a source that a pattern names, one’s own variable, and what stays as it was', () => {
+    const pattern = { 'configmap.reloader.stakater.com/reload': 'oth.*' };
+    const other = mark('STAKATER_OTHER_CONFIGMAP');
+    expect(look('Deployment', { annotations: pattern, env: [other] }).remarks).toEqual([]);
+    const own = mark('STAKATER_GONE_CONFIGMAP', 'hello');
+    expect(look('Deployment', { annotations: auto, env: [own] }).remarks).toEqual([]);
+    expect(look('Deployment', { annotations: auto, env: [GONE] }, settings('--compat=stakater')).remarks).toEqual([]);
+  });
 });

@@ -4,7 +4,7 @@ import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/effect.ts';
 import { interests, judge } from '../../domain/judge.ts';
-import { variableName } from '../../domain/marks.ts';
+import { isMarkVariable, variableName } from '../../domain/marks.ts';
 import { parseWorkload } from '../../domain/parse-workload.ts';
 import { pauseStep } from '../../domain/pause.ts';
 import type { JudgedSource, Policy, Verdict } from '../../domain/verdict.ts';
@@ -50,7 +50,7 @@ export function diagnose(
   { settings, nowMs }: { readonly settings: Settings; readonly nowMs: number },
 ): Diagnosis {
   const before = sideOf(kind, object, settings, true);
-  const after = sideOf(kind, object, settings, false);
+  const after = sideOf(kind, object, settings, settings.compat);
   const asked = candidates(sources, [before, after]);
   const answers = asked.map((source) => compare(kind, source, before, after));
   return {
@@ -58,7 +58,9 @@ export function diagnose(
     sources: answers.filter(({ before: was, after: is }) => was !== 'nothing' || is !== 'nothing').length,
     differences: answers.filter(({ before: was, after: is }) => was !== is),
     atOnce: overduePause(after.workload, settings, nowMs),
-    remarks: [...elsewhere(after.workload), ...orphans(after.workload), ...misunderstood(after.workload)],
+    remarks: settings.compat
+      ? misunderstood(after.workload)
+      : [...elsewhere(after.workload), ...leftOver(after.workload, answers), ...misunderstood(after.workload)],
   };
 }
 
@@ -117,16 +119,30 @@ function elsewhere({ workloadRef }: Workload): readonly string[] {
   ];
 }
 
-function orphans(workload: Workload): readonly string[] {
-  const used = new Set(workload.references.map(({ kind, name }) => variableName(kind, name)));
+/** Variables that a reloader wrote for sources that are none of this workload's, and what becomes of them. */
+function leftOver(workload: Workload, answers: readonly Difference[]): readonly string[] {
+  const rolling = answers.filter(({ after }) => after !== 'nothing');
+  const used = new Set([...workload.references, ...rolling.map(({ source }) => source)].map(nameOfMark));
   for (const kind of SOURCE_KINDS) {
     for (const { text } of workload.intent.of[kind].named) used.add(variableName(kind, text));
   }
   const left = workload.containers
-    .flatMap(({ marks }) => marks.map(({ name }) => name))
+    .flatMap(({ marks }) => marks.filter(isMarkVariable).map(({ name }) => name))
     .filter((name) => !used.has(name));
-  return left.length === 0 ? [] : [`${[...new Set(left)].join(', ')} may be left over; goes with the next rollout`];
+  if (left.length === 0) return [];
+  const names = [...new Set(left)];
+  const it = names.length === 1 ? ['it goes', 'it stays'] : ['they go', 'they stay'];
+  return [`no source that it uses or names stands behind ${names.join(', ')}: ${fateOf(rolling, it)}`];
 }
+
+/** They go with a write of the template, and never by one of their own. */
+function fateOf(rolling: readonly Difference[], [go, stay]: readonly string[]): string {
+  if (rolling.length === 0) return `${stay}, as nothing rolls this workload`;
+  const isWritten = rolling.some(({ after }) => after === 'patch' || after === 'replace');
+  return isWritten ? `${go} with the next rollout` : `${stay}, as this template is not written to`;
+}
+
+const nameOfMark = ({ kind, name }: Difference['source']): string => variableName(kind, name);
 
 const misunderstood = (workload: Workload): readonly string[] =>
   workload.intent.problems.map(({ path, message }) => `${path} ${message}`);

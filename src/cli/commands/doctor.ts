@@ -13,8 +13,8 @@ const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
 
 Reads a cluster in which Stakater Reloader is installed and tells, workload by workload, whether anything would change
 with Attune in its place. Judges by the flags given, else by those of the Reloader in the cluster, else by those of the
-Attune that has taken over. Changes nothing. Ends with 0 if nothing would change, with 1 if something would, with 2 if it
-could not tell.
+Attune that has taken over; --compat=stakater alone is about Attune in that mode, by the flags that are there. Changes
+nothing. Ends with 0 if nothing would change, with 1 if something would, with 2 if it could not tell.
 
   -o, --output json           for programs
 ${clusterUsage('all namespaces')}`;
@@ -22,12 +22,14 @@ ${clusterUsage('all namespaces')}`;
 interface Report {
   readonly installation: Pick<Installation, 'namespace' | 'name' | 'image'> | undefined;
   readonly judgedBy: string;
+  /** Of the Attune that would take over. */
+  readonly mode: 'default' | 'stakater';
   /** Without all of it "nothing would change" cannot be said. */
   readonly unread: readonly string[];
   readonly diagnoses: readonly Diagnosis[];
 }
 
-type Subject = Omit<Report, 'diagnoses'> & { readonly settings: Settings };
+type Subject = Omit<Report, 'diagnoses' | 'mode'> & { readonly settings: Settings };
 
 /** `attune doctor`: what would change if Attune took over from Stakater Reloader. */
 export const runDoctor = (argv: readonly string[], io: Io): Promise<number> =>
@@ -70,30 +72,42 @@ async function examine({ namespace, json }: Wanted, cluster: Cluster): Promise<n
 }
 
 async function subjects(cluster: Cluster): Promise<readonly Subject[]> {
-  const { client, request, settings } = cluster;
+  const { client, request, settings: given } = cluster;
   const nobody = { installation: undefined, unread: [] };
-  if (request.controller.length > 0) return [{ ...nobody, judgedBy: 'Judged by the flags given.', settings }];
+  // The mode is Attune's own: Reloader has no such flag, and its other flags still count.
+  const { compat } = given;
+  if (request.controller.some((flag) => !flag.startsWith('--compat='))) {
+    return [{ ...nobody, judgedBy: 'Judged by the flags given.', settings: given }];
+  }
   const installations = await findInstallations(client);
   if (!installations || installations.length === 0)
     return [await withoutReloader(cluster, installations !== undefined)];
   return installations.map(({ parsed, ...installation }) => {
     const { namespace, name, image } = installation;
     const judgedBy = `Stakater Reloader: Deployment ${namespace}/${name}, ${image}`;
-    return { installation, judgedBy, unread: [], settings: settingsOf(parsed, installation) };
+    const settings = { ...settingsOf(parsed, installation), compat };
+    return { installation, judgedBy, unread: [], settings };
   });
 }
 
 /** Who has taken over already is judged by the flags that Attune has, where they are known. */
 async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise<Subject> {
-  const [{ by, settings, namespace }] = await rulings(cluster, cluster.request.own.get('namespace'));
+  const { request, settings: given } = cluster;
+  // Nothing but the mode may be given here, and that is no reason to forget the other flags.
+  const flagless = { ...cluster, request: { ...request, controller: [] } };
+  const [{ by, settings, namespace }] = await rulings(flagless, request.own.get('namespace'));
   const isKnown = namespace !== undefined;
-  const judged = { installation: undefined, settings: isKnown ? settings : settingsOf(parseSettings([], {})) };
+  const known = isKnown ? settings : settingsOf(parseSettings([], {}));
+  const judged = {
+    installation: undefined,
+    settings: request.controller.length > 0 ? { ...known, compat: given.compat } : known,
+  };
   const rule = `judged by ${isKnown ? by : 'the default flags'}.`;
   if (wasLookedFor) return { ...judged, unread: [], judgedBy: `No Stakater Reloader was found; ${rule}` };
   const unread = ["deployments of all namespaces: this user may not list them, so Reloader's flags are not known"];
   const judgedBy = `You may not look for Stakater Reloader; ${rule} If it has others, give them here.`;
   // Who says where Attune is knows who rules here.
-  const isAsked = cluster.request.own.has('attune-namespace') && isKnown;
+  const isAsked = request.own.has('attune-namespace') && isKnown;
   return { ...judged, unread: isAsked ? [] : unread, judgedBy };
 }
 
@@ -114,15 +128,17 @@ async function report(
   const diagnoses = cluster.workloads.map(({ kind, object }) =>
     diagnose(kind, object, cluster.sourcesOf(object.metadata.namespace ?? ''), facts),
   );
-  return { ...subject, unread: [...unread, ...cluster.unread], diagnoses };
+  const mode = settings.compat ? 'stakater' : 'default';
+  return { ...subject, mode, unread: [...unread, ...cluster.unread], diagnoses };
 }
 
 const isDifferent = ({ differences, atOnce }: Diagnosis): boolean => differences.length > 0 || atOnce.length > 0;
 
-function text({ judgedBy, unread, diagnoses }: Report): string {
+function text({ judgedBy, mode, unread, diagnoses }: Report): string {
   const taking = diagnoses.filter((each) => each.sources > 0 || isDifferent(each) || each.remarks.length > 0);
   return [
     judgedBy,
+    ...(mode === 'stakater' ? ['About Attune with --compat=stakater.'] : []),
     ...unread.map((line) => `! ${line}`),
     '',
     ...taking.flatMap(lines),

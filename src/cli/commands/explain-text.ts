@@ -1,10 +1,12 @@
 import type { PauseStep } from '../../domain/pause.ts';
 import type { Timing } from '../../domain/plan.ts';
 import type { WorkloadRef } from '../../domain/workload.ts';
-import type { Explanation, Mark, State } from '../explanation.ts';
+import type { Coming } from '../answer.ts';
+import type { Explanation, Mark } from '../explanation.ts';
 import type { Page } from '../help.ts';
 import { type Paint, painter, span, table } from '../table.ts';
 import type { Trace } from '../traces.ts';
+import { stateText } from './state-text.ts';
 
 /** All that `explain` knows; `-o json` prints it as it is. */
 export interface WorkloadReport {
@@ -15,6 +17,8 @@ export interface WorkloadReport {
   readonly timing: Timing;
   /** RFC 3339. */
   readonly lastWrite: string | undefined;
+  /** Whether what Attune wrote down can be read; if not, nobody can tell here what waits. */
+  readonly isLedgerKnown: boolean;
   readonly paused: { readonly byReloader: boolean; readonly step: PauseStep } | undefined;
   /** Annotations that could not be understood. */
   readonly problems: readonly string[];
@@ -28,7 +32,7 @@ export function explanationText(report: WorkloadReport, page: Page, nowMs: numbe
   const { kind, namespace, name } = report.workload;
   const blocks = [
     `${paint('bold', `${kind} ${namespace}/${name}`)}\n${table(facts(report, paint, nowMs), page, 2)}`,
-    ...report.sources.map((each) => sourceText(each, page, nowMs)),
+    ...report.sources.map((each) => sourceText(each, report, page, nowMs)),
   ];
   if (report.sources.length === 0) blocks.push('It uses no ConfigMap or Secret, and names none.\n');
   if (report.events.length > 0) blocks.push(eventsText(report.events, page, nowMs));
@@ -40,7 +44,7 @@ function facts(report: WorkloadReport, paint: Paint, nowMs: number): readonly (r
   const rows = [
     ['judged by', report.judgedBy + (report.mode === 'stakater' ? ' (compatible with Stakater Reloader)' : '')],
     ['timing', timingText(timing)],
-    ['last rolled', lastWrite ? `${ago(lastWrite, nowMs)} (${lastWrite})` : 'never by a reloader'],
+    ['last write', lastWrite ? `${ago(lastWrite, nowMs)} (${lastWrite})` : 'never by a reloader'],
   ];
   if (paused) rows.push(['paused', paint('yellow', pauseText(paused, nowMs))]);
   for (const problem of problems) rows.push(['wrong', paint('red', problem)]);
@@ -62,19 +66,25 @@ function pauseText({ byReloader, step }: NonNullable<WorkloadReport['paused']>, 
 
 const ago = (time: string, nowMs: number): string => `${span(nowMs - Date.parse(time))} ago`;
 
-function sourceText(explanation: Explanation, page: Page, nowMs: number): string {
+function sourceText(explanation: Explanation, report: WorkloadReport, page: Page, nowMs: number): string {
   const paint = painter(page);
-  const { source, rolls, because, rule, cure, mark, state, presence } = explanation;
+  const { source, rolls, because, rule, cures, mark, state, presence } = explanation;
   const sign = rolls ? paint('green', '✓') : paint('red', '✗');
   const title = paint('bold', `${source.kind} ${source.name}`);
   const rows = [['because', rule]];
-  if (cure !== undefined) rows.push(['to roll', paint('cyan', cure)]);
+  for (const cure of cures) rows.push(['to roll', paint('cyan', cure)]);
   if (mark && (rolls || mark.found !== 'missing')) rows.push(['mark', markText(mark)]);
   if (presence === 'absent') rows.push(['note', paint('yellow', 'it does not exist')]);
   if (presence === 'unreadable') rows.push(['note', paint('yellow', UNREADABLE)]);
-  const now = presence === 'unreadable' ? undefined : stateText(state, paint, nowMs);
+  const now = presence === 'unreadable' ? undefined : stateText(state, { ...report, paint, nowMs });
   if (now !== undefined && (rolls || state.is !== 'current')) rows.push(['now', now]);
+  if (rolls) rows.push(['or if', lifecycleText(explanation)]);
   return `${sign} ${title}: ${ANSWER[String(rolls) as 'true'](explanation)} (${because})\n${table(rows, page, 4)}`;
+}
+
+function lifecycleText({ ifCreated, ifDeleted }: Explanation): string {
+  const said = ({ rolls, rule }: Coming): string => `${rolls ? 'the same' : 'nothing happens'} (${rule})`;
+  return `it is created: ${said(ifCreated)}; it is deleted: ${said(ifDeleted)}`;
 }
 
 const UNREADABLE =
@@ -102,37 +112,6 @@ const MARKS: Readonly<Record<Mark['found'], string>> = {
 };
 
 const markText = ({ place, container, found }: Mark): string => `${place} for container ${container} ${MARKS[found]}`;
-
-const FROM: Readonly<Record<State['from'], string>> = {
-  mark: 'says the mark',
-  record: 'says the record on it',
-  checkpoint: 'says the checkpoint',
-  nothing: 'as far as anybody knows',
-};
-
-function stateText(state: State, paint: Paint, nowMs: number): string {
-  switch (state.is) {
-    case 'current':
-      return `${paint('green', 'up to date')}, ${FROM[state.from]}`;
-    case 'gone':
-      return 'its pods keep what they have, and roll if it returns with other data';
-    case 'undelivered':
-      return paint(
-        'red',
-        'not delivered: another writer keeps removing the mark; tried again when the template changes',
-      );
-    case 'silent':
-      return 'the data is another than its pods began with';
-    case 'unknown':
-      return 'not known';
-    case 'pending': {
-      const what = `${state.change ?? 'changed'}${state.since ? ` ${ago(state.since, nowMs)}` : ''}`;
-      if (state.overdue) return paint('red', `${what} and overdue: does Attune run, and may it write here?`);
-      const left = state.until ? Date.parse(state.until) - nowMs : 0;
-      return paint('yellow', `${what}, rolls ${left > 0 ? `in ${span(left)}` : 'now'}`);
-    }
-  }
-}
 
 function eventsText(events: readonly Trace[], page: Page, nowMs: number): string {
   const paint = painter(page);

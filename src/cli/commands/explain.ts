@@ -1,37 +1,39 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
-import type { KubeObject } from '../../api/objects.ts';
+import type { Resource } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
-import { nearest } from '../../config/nearest.ts';
-import type { WorkloadState } from '../../controller/workload-state.ts';
 import { pauseStep } from '../../domain/pause.ts';
 import { timingOf } from '../../domain/plan.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { slipsIn } from '../../domain/slips.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
 import { explain } from '../explanation.ts';
 import type { Io } from '../io.ts';
 import { beginJudging, type Judging } from '../judging.ts';
 import { sourceTarget, type Target, workloadTarget } from '../kind-words.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
+import { podsOf } from '../pods.ts';
 import type { Request } from '../request.ts';
 import { blindTo, blindToSource } from '../sight.ts';
+import type { Subject } from '../standing.ts';
+import { type Found, findObject, findWorkload } from '../subject.ts';
 import { isUndelivered, lastWriteOf, newestOf, reloaderEvents } from '../traces.ts';
 import { explanationText, type WorkloadReport } from './explain-text.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
 
 Tells for each source that a workload uses or names: whether a change rolls it, by which rule, where the mark goes, what
-it runs with, and what waits. For a no: the first rule that said no, and the one line that would make it a yes.
-Reads only. Judges by the flags given, else by those of the Attune in the cluster.
+it runs with, and what waits. For a no: the first rule that said no, and all that would make it a yes, line by line.
+Of a pod it finds the workload. Reads only. Judges by the flags given, else by those of the Attune in the cluster.
 
   attune explain deployment/web -n shop
   attune explain sts/db -n shop --source secret/db-password
+  attune explain pod/web-6d4cf56db6-x2x7q -n shop
   attune explain deploy/web --auto-reload-all --reload-strategy=annotations
 
   --source KIND/NAME          only this one, also if the workload has nothing to do with it
   -o, --output json           for programs
 ${CLUSTER_USAGE}`;
 
-interface Wanted extends Target<WorkloadKind> {
+interface Wanted extends Target<Resource> {
   readonly source: Target<SourceKind> | undefined;
   readonly json: boolean;
 }
@@ -50,7 +52,10 @@ export const runExplain = (argv: readonly string[], io: Io): Promise<number> =>
     io,
   );
 
-function readWanted({ operands, own }: Request): Wanted | string {
+function readWanted(request: Request): Wanted | string {
+  const { operands, own } = request;
+  const asked = sourceTarget(operands);
+  if (typeof asked !== 'string') return impactInstead(asked, request);
   const target = workloadTarget(operands);
   if (typeof target === 'string') return target;
   const output = own.get('output');
@@ -60,94 +65,90 @@ function readWanted({ operands, own }: Request): Wanted | string {
   return typeof source === 'string' ? source : { ...target, source, json: output === 'json' };
 }
 
+/** Who asks about a source wants the other command; what else was said is said to that one too. */
+function impactInstead({ kind, name }: Target<SourceKind>, { own, controller }: Request): string {
+  const flags = [...own]
+    .filter(([flag]) => flag !== 'source')
+    .map(([flag, value]) => (flag === 'namespace' ? `-n ${value}` : `--${flag}=${value}`));
+  const command = ['attune impact', `${kind.toLowerCase()}/${name}`, ...flags].join(' ');
+  const rest = controller.length > 0 ? ', with the same flags of the controller' : '';
+  return `a ${kind} is not rolled; which workloads it rolls is told by: ${command}${rest}`;
+}
+
 async function explainOne(wanted: Wanted, cluster: Cluster): Promise<number> {
   const { io, page } = cluster;
-  const object = await find(cluster, wanted);
+  const found = await findWorkload(cluster, wanted);
   const judging = await beginJudging(cluster);
-  const subject = await enterSubject(cluster, judging, wanted.kind, object);
+  const subject = await enter(cluster, judging, found);
   const report = await reportOn(subject, judging, wanted.source, cluster);
   io.stdout(wanted.json ? `${JSON.stringify(report, null, 2)}\n` : explanationText(report, page, judging.nowMs));
   return 0;
 }
 
-/** A name that does not exist is usually a slip: say what there is. */
-async function find({ client, namespace }: Cluster, { kind, name }: Target<WorkloadKind>): Promise<KubeObject> {
-  try {
-    return await client.get(kind, { namespace, name });
-  } catch (error) {
-    if (!KubeError.is(error, 'NotFound')) throw error;
-  }
-  const names: string[] = [];
-  try {
-    for await (const page of client.list(kind, { namespace }, { metadataOnly: true })) {
-      names.push(...page.items.map(({ metadata }) => metadata.name));
-    }
-  } catch (error) {
-    if (KubeError.is(error, 'NotFound'))
-      throw new Error(`this cluster has no ${kind.plural}.${kind.group}`, { cause: error });
-    throw error;
-  }
-  throw new Error(`there is no ${kind.kind} ${namespace}/${name}${alternatives(name, names, kind)}`);
-}
+type Entered = Subject & Pick<Found, 'notes'>;
 
-const MAX_NAMES = 10;
-
-function alternatives(name: string, names: readonly string[], { plural }: WorkloadKind): string {
-  if (names.length === 0) return `, and the namespace has no ${plural}`;
-  const guess = nearest(name, names);
-  const shown = names.slice(0, MAX_NAMES).join(', ');
-  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
-  return `${guess ? `, did you mean ${guess}?` : ''}\nthe ${plural} there: ${shown}${more}`;
-}
-
-interface Subject {
-  readonly kind: WorkloadKind;
-  readonly object: KubeObject;
-  readonly state: WorkloadState;
-  readonly notes: readonly string[];
-}
+const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
+const ROLLOUTS = kindNamed('Rollout') as WorkloadKind;
+const JOBS = kindNamed('Job') as WorkloadKind;
 
 /** A Rollout may borrow the template of a Deployment: then that is where a change goes, whoever asks for it. */
-async function enterSubject(
-  cluster: Cluster,
-  { view, settings }: Judging,
-  kind: WorkloadKind,
-  object: KubeObject,
-): Promise<Subject> {
-  const state = view.enter(kind, object);
+async function enter(cluster: Cluster, judging: Judging, found: Found): Promise<Entered> {
+  const { view, settings } = judging;
+  const state = view.enter(found.kind, found.object);
   const borrowed = state.workload.workloadRef;
-  const deployments = kindNamed('Deployment');
-  if (borrowed?.kind === 'Deployment' && !settings.compat && deployments) {
-    const owner = await find(cluster, { kind: deployments, name: borrowed.name });
-    const notes = [`Rollout ${object.metadata.name} borrows this template; a change is written here, once`];
-    return { kind: deployments, object: owner, state: view.enter(deployments, owner), notes };
+  if (borrowed?.kind === 'Deployment' && !settings.compat) {
+    const owner = await findObject(cluster, { kind: DEPLOYMENTS, name: borrowed.name });
+    const note = `Rollout ${found.object.metadata.name} borrows this template; a change is written here, once`;
+    const lent = { kind: DEPLOYMENTS, object: owner, notes: [...found.notes, note] };
+    return withPods(cluster, { ...lent, rolledBy: found, state: view.enter(DEPLOYMENTS, owner) });
   }
-  const rollouts = kindNamed('Rollout');
-  if (kind.kind === 'Deployment' && settings.isArgoRollouts && rollouts) {
-    for (const rollout of await view.list(rollouts)) view.enter(rollouts, rollout);
+  if (found.kind.kind === 'CronJob') {
+    for (const job of await view.list(JOBS)) judging.ledger.noteRun(view.parse(JOBS, job));
   }
-  return { kind, object, state, notes: [] };
+  return withPods(cluster, { ...found, rolledBy: await borrowerOf(found, judging), state });
+}
+
+/** Who makes the pods: the workload itself, unless a Rollout has borrowed its template. */
+async function borrowerOf(found: Found, { view, settings }: Judging): Promise<Subject['rolledBy']> {
+  if (found.kind.kind !== 'Deployment' || !settings.isArgoRollouts) return found;
+  let rolledBy: Subject['rolledBy'] = found;
+  for (const object of await view.list(ROLLOUTS)) {
+    const { workloadRef } = view.enter(ROLLOUTS, object).workload;
+    const isBorrower = workloadRef?.kind === 'Deployment' && workloadRef.name === found.object.metadata.name;
+    if (isBorrower && !settings.compat) rolledBy = { kind: ROLLOUTS, object };
+  }
+  return rolledBy;
+}
+
+async function withPods({ client }: Cluster, subject: Omit<Entered, 'pods'>): Promise<Entered> {
+  const { kind, object, rolledBy } = subject;
+  const owners = new Set([object.metadata.uid, rolledBy.object.metadata.uid]);
+  return { ...subject, pods: await podsOf(client, kind, object, owners) };
 }
 
 async function reportOn(
-  { object, state, notes }: Subject,
+  subject: Entered,
   judging: Judging,
   source: Target<SourceKind> | undefined,
   { client, namespace }: Cluster,
 ): Promise<WorkloadReport> {
   const { view, settings, ledger, labels, nowMs } = judging;
+  const { kind, object, state, notes } = subject;
   const { workload } = state;
   const refs: readonly SourceRef[] = source ? [{ ...source, namespace }] : view.concerns(state);
   for (const ref of refs) await view.readData(ref);
   const events = await reloaderEvents(client, object);
   const blindness = blindTo(workload.ref, labels, settings);
   const sources = refs.map((ref) => {
-    const found = explain(workload, ref, blindness ?? blindToSource(ref, view.facts(ref).labels, settings), judging);
+    const unseen = [...blindness, ...blindToSource(ref, view.facts(ref).labels, settings)];
+    const found = explain(subject, ref, unseen, judging);
     const isLost = found.rolls && found.mark?.found !== 'current' && isUndelivered(events, ref);
     return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;
   });
   const pausedAt = workload.annotations[settings.keys.pausedAt];
   const pause = pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, nowMs);
+  // Where the controller is as silent as upstream, who asks is told all the same.
+  const slips = settings.compat ? slipsIn(kind, object, settings.keys) : [];
   return {
     workload: workload.ref,
     judgedBy: judging.by,
@@ -156,7 +157,8 @@ async function reportOn(
     timing: timingOf(workload.intent, settings),
     lastWrite: lastWriteOf(object),
     paused: workload.paused ? { byReloader: pausedAt !== undefined, step: pause } : undefined,
-    problems: workload.intent.problems.map(({ path, message }) => `${path} ${message}`),
+    isLedgerKnown: ledger.known,
+    problems: [...workload.intent.problems, ...slips].map(({ path, message }) => `${path} ${message}`),
     notes: [...notes, ...view.unread, ...ledger.notes],
     sources,
     events: newestOf(events),

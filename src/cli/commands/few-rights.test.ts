@@ -14,6 +14,7 @@ const api = await scriptedApi(({ verb, path, json, status }) => {
   if (!isKnown) return status(401, 'Unauthorized');
   const items = readable[path];
   if (items && verb === 'list') json(200, listOf(items, '1'));
+  else if (items?.[0] && verb === 'get') json(200, items[0]);
   else if (path === '/api/v1/namespaces/nope') status(404, 'NotFound');
   else status(403, 'Forbidden');
 });
@@ -25,6 +26,7 @@ const PAUSED_AT = 'deployment.reloader.stakater.com/paused-at';
 const deployment = (name: string, annotations: object = {}, spec: object = {}) => ({
   metadata: { namespace: 'shop', name, uid: name, resourceVersion: '1', annotations },
   spec: {
+    selector: { matchLabels: { app: name } },
     template: { spec: { containers: [{ name: 'main', envFrom: [{ configMapRef: { name: 'app' } }] }] } },
     ...spec,
   },
@@ -63,6 +65,38 @@ describe('doctor', () => {
       code: 0,
       stdout: expect.stringMatching(/^Judged by the flags given\.\n(.*\n)*Nothing would change/),
     });
+  });
+
+  it('the mode alone takes nothing from the flags of Reloader', async () => {
+    const reloader = {
+      metadata: { namespace: 'tools', name: 'reloader', uid: 'r', resourceVersion: '1' },
+      spec: {
+        template: {
+          spec: { containers: [{ name: 'r', image: 'stakater/reloader:v1.4.21', args: ['--auto-reload-all'] }] },
+        },
+      },
+    };
+    const web = deployment('web', {
+      'reloader.stakater.com/auto': 'false',
+      'configmap.reloader.stakater.com/reload': 'app',
+    });
+    readable = {
+      ...empty(...EVERYTHING),
+      [`${APPS}/deployments`]: [reloader],
+      [`${APPS}/namespaces/shop/deployments`]: [web, deployment('all')],
+      '/api/v1/namespaces/shop/configmaps': [
+        { metadata: { namespace: 'shop', name: 'app', uid: 'a', resourceVersion: '1' } },
+      ],
+    };
+    const before = await attune('doctor', '-n', 'shop');
+    expect(before.stdout).toContain('≠ Deployment shop/web');
+    expect(before.code).toBe(1);
+    const { code, stdout } = await attune('doctor', '-n', 'shop', '--compat=stakater');
+    expect(stdout).toContain('Stakater Reloader: Deployment tools/reloader, stakater/reloader:v1.4.21');
+    expect(stdout).toContain('Attune with --compat=stakater');
+    expect(stdout).toContain('= Deployment shop/web: as before, 1 source\n');
+    expect(stdout).toContain('= Deployment shop/all: as before, 1 source\n');
+    expect(code).toBe(0);
   });
 
   it('a Reloader that was looked for and is not there is another answer', async () => {
@@ -123,6 +157,31 @@ describe('impact, and explain with it', () => {
     const { stdout, code } = await attune('impact', 'cm/app', '-n', 'shop');
     expect(stdout).toContain('a change reaches at least 1 of those that use or name it; kinds that you may not');
     expect(code).toBe(0);
+  });
+
+  it('say that pods may not be listed, instead of up to date', async () => {
+    const app = { metadata: { namespace: 'shop', name: 'app', uid: 'a', resourceVersion: '1' }, data: { a: '1' } };
+    readable = {
+      ...empty(...EVERYTHING),
+      [`${APPS}/namespaces/shop/deployments/web`]: [auto],
+      '/api/v1/namespaces/shop/configmaps': [app],
+      '/api/v1/namespaces/shop/configmaps/app': [app],
+    };
+    const { stdout, code } = await attune('explain', 'deploy/web', '-n', 'shop', '-o', 'json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).sources).toMatchObject([
+      { source: { name: 'app' }, state: { is: 'unknown', why: 'you may not list replicasets in namespace shop' } },
+    ]);
+  });
+
+  it('a namespace that does not exist is called by its name', async () => {
+    for (const words of [['explain', 'deploy/web'], ['impact', 'cm/app'], ['resume']]) {
+      expect(await attune(...words, '-n', 'nope')).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `attune ${words[0]}: there is no namespace nope\n`,
+      });
+    }
   });
 
   it('a slip is not blamed on workloads that may not be listed', async () => {

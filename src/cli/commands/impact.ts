@@ -2,13 +2,14 @@ import { WORKLOAD_KINDS } from '../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { WorkloadRef } from '../../domain/workload.ts';
+import { type Answer, answerTo, type Coming } from '../answer.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
 import type { SourceFacts } from '../cluster-view.ts';
-import { type Explanation, explain } from '../explanation.ts';
 import type { Page } from '../help.ts';
 import type { Io } from '../io.ts';
 import { beginJudging, type Judging } from '../judging.ts';
 import { SOURCE_RESOURCES, sourceTarget, type Target } from '../kind-words.ts';
+import { mustExist } from '../namespace.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
 import { blindTo, blindToSource } from '../sight.ts';
@@ -40,7 +41,7 @@ interface ImpactReport {
   readonly workloads: readonly Effect[];
 }
 
-type Effect = Pick<Explanation, 'rolls' | 'action' | 'because' | 'rule' | 'cure'> & { readonly workload: WorkloadRef };
+type Effect = Answer & { readonly workload: WorkloadRef };
 
 /** `attune impact`: which workloads would roll if a source changed. */
 export const runImpact = (argv: readonly string[], io: Io): Promise<number> =>
@@ -66,6 +67,7 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
     for (const object of await judging.view.list(row)) judging.view.enter(row, object);
   }
   const report = reportOn(ref, judging, judging.view.unread.length === unreadSources);
+  if (report.workloads.length === 0 && report.presence !== 'present') await mustExist(cluster.client, namespace);
   if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(report, judging));
   io.stdout(json ? `${JSON.stringify(report, null, 2)}\n` : text(report, page));
   return 0;
@@ -78,9 +80,9 @@ function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactRe
     const state = view.states.get(key);
     if (!state) return [];
     const { workload } = state;
-    const blindness = blindTo(workload.ref, labels, settings) ?? blindToSource(ref, facts.labels, settings);
-    const { rolls, action, because, rule, cure } = explain(workload, ref, blindness, judging);
-    return [{ workload: workload.ref, rolls, action, because, rule, cure }];
+    const blindness = [...blindTo(workload.ref, labels, settings), ...blindToSource(ref, facts.labels, settings)];
+    const { container: _, ...answer } = answerTo(workload, ref, blindness, judging);
+    return [{ workload: workload.ref, ...answer }];
   });
   workloads.sort((a, b) => Number(b.rolls) - Number(a.rolls) || a.workload.name.localeCompare(b.workload.name));
   return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: view.unread, complete, workloads };
@@ -101,14 +103,14 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
   const paint = painter(page);
   const rolling = workloads.filter(({ rolls }) => rolls).length;
   const title = paint('bold', `${source.kind} ${source.namespace}/${source.name}`);
-  const rows = workloads.flatMap(({ workload, rolls, action, because, rule, cure }) => [
+  const rows = workloads.flatMap(({ workload, rolls, action, because, rule, cures }) => [
     [
       rolls ? paint('green', '✓') : paint('red', '✗'),
       `${workload.kind} ${workload.name}`,
       `${rolls ? WORDS[action ?? 'patch'] : 'stays'} (${because})`,
       rule,
     ],
-    ...(cure === undefined ? [] : [['', '', '', paint('cyan', `to roll: ${cure}`)]]),
+    ...cures.map((cure) => ['', '', '', paint('cyan', `to roll: ${cure}`)]),
   ]);
   const counted = complete
     ? `${rolling} of the ${workloads.length} workloads that use or name it`
@@ -116,15 +118,30 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
   return [
     `${title}: a change reaches ${counted}\n`,
     table(
-      [['judged by', judgedBy], ...notes.map((note) => ['note', paint('dim', note)])].concat(
-        presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : [],
-      ),
+      [
+        ['judged by', judgedBy],
+        ...comingRows(workloads),
+        ...notes.map((note) => ['note', paint('dim', note)]),
+        ...(presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : []),
+      ],
       page,
       2,
     ),
     rows.length > 0 ? '\n' : '',
     table(rows, page),
   ].join('');
+}
+
+/** Of those that roll for a change; for the others nothing of the kind makes a difference. */
+function comingRows(workloads: readonly Effect[]): readonly (readonly string[])[] {
+  const rolling = workloads.filter(({ rolls }) => rolls);
+  if (rolling.length === 0) return [];
+  const row = (word: string, of: (effect: Effect) => Coming): readonly string[] => {
+    const reached = rolling.filter((effect) => of(effect).rolls).length;
+    const rules = [...new Set(rolling.map((effect) => of(effect).rule))].join('; ');
+    return [word, `reaches ${reached} of the ${rolling.length} that roll for a change (${rules})`];
+  };
+  return [row('creation', ({ ifCreated }) => ifCreated), row('deletion', ({ ifDeleted }) => ifDeleted)];
 }
 
 const WORDS = {

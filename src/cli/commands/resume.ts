@@ -10,6 +10,7 @@ import { KubeError } from '../../kube/kube-error.ts';
 import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster-command.ts';
 import { rulings } from '../installation.ts';
 import type { Io } from '../io.ts';
+import { mustExist } from '../namespace.ts';
 
 const USAGE = `attune resume [-n NAMESPACE] [flags of the controller]
 
@@ -40,6 +41,7 @@ type Count = Record<Answer, number>;
 
 async function resumeAll(cluster: Cluster, only: string | undefined): Promise<number> {
   const { client, io } = cluster;
+  if (only !== undefined) await mustExist(client, only);
   const count: Count = { resumed: 0, failed: 0, 'not ours': 0 };
   const [first, ...others] = await rulings(cluster, only);
   for (const { by, settings } of only === undefined ? [first, ...others] : [first]) {

@@ -1,51 +1,33 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WorkloadReport } from '../../../src/cli/commands/explain-text.ts';
-import type { Explanation } from '../../../src/cli/explanation.ts';
 import { type Stage, stage } from '../../support/controller.ts';
-import { installKinds } from '../../support/crds.ts';
 import { api, serviceAccount } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { podUsing, type WorkloadOptions, workload } from '../../support/workloads.ts';
+import { podUsing, workload } from '../../support/workloads.ts';
+import { AUTO, DEFAULTS, explainer } from './explained.ts';
 import { commandLine } from './run.ts';
 
-const AUTO = { 'reloader.stakater.com/auto': 'true' };
 const APP = { kind: 'ConfigMap', name: 'app' } as const;
 const TOKEN = { kind: 'Secret', name: 'token' } as const;
 const SECRET_TEXT = 'do-not-show-me';
-// Other test files install Attune too, and its flags would count.
-const DEFAULTS = '--reload-strategy=env-vars';
 
 let place: Stage;
-let attune: ReturnType<typeof commandLine>;
+let cli: ReturnType<typeof explainer>;
 const admin = api();
 const deployments = () => `/apis/apps/v1/namespaces/${place.space}/deployments`;
 const configMaps = () => `/api/v1/namespaces/${place.space}/configmaps`;
+const about: typeof cli.about = (...words) => cli.about(...words);
+const explained: typeof cli.explained = (...words) => cli.explained(...words);
+const create: typeof cli.create = (...words) => cli.create(...words);
 
 beforeAll(async () => {
   place = await stage();
-  attune = commandLine(undefined, { ATTUNE_NAMESPACE: place.home });
+  cli = explainer(place);
   await admin.create(configMaps(), { metadata: { name: 'app' }, data: { a: '1' } });
   const secret = { metadata: { name: 'token' }, stringData: { text: SECRET_TEXT } };
   await admin.create(`/api/v1/namespaces/${place.space}/secrets`, secret);
 });
 afterAll(() => place[Symbol.asyncDispose]());
-
-async function create(name: string, options: WorkloadOptions) {
-  await admin.create(deployments(), workload('Deployment', name, options));
-}
-
-async function explained(name: string, ...flags: string[]): Promise<WorkloadReport> {
-  const { code, stdout, stderr } = await attune('explain', name, '-n', place.space, '-o', 'json', DEFAULTS, ...flags);
-  expect(stderr).toBe('');
-  expect(code).toBe(0);
-  return JSON.parse(stdout);
-}
-
-async function about(name: string, ...flags: string[]): Promise<Explanation> {
-  const [first] = (await explained(name, ...flags)).sources;
-  if (!first) throw new Error(`${name} has no source`);
-  return first;
-}
 
 describe('how things stand, over a change that is rolled out and one that is not', () => {
   it('tells what is applied, what waits, and until when', async () => {
@@ -66,7 +48,7 @@ describe('how things stand, over a change that is rolled out and one that is not
         what: 'the mark of the change',
       },
     );
-    expect(rolled.sources[0]?.state).toEqual({ is: 'current', from: 'record' });
+    expect(rolled.sources[0]?.state).toMatchObject({ is: 'current', from: 'record', pods: { total: 0 } });
     expect(rolled.lastWrite).toBeDefined();
     await until(async () => (await explained('deploy/web')).events.some(({ reason }) => reason === 'Reloaded'), {
       what: 'its Event',
@@ -94,7 +76,7 @@ describe('how things stand, over a change that is rolled out and one that is not
     await create('quiet', { annotations: AUTO, pod: podUsing(TOKEN, 'volume') });
     const controller = await place.start();
     await controller.stop();
-    expect((await about('deploy/quiet')).state).toEqual({ is: 'current', from: 'checkpoint' });
+    expect((await about('deploy/quiet')).state).toMatchObject({ is: 'current', from: 'checkpoint' });
     const token = `/api/v1/namespaces/${place.space}/secrets/token`;
     await admin.patch(token, { stringData: { text: `${SECRET_TEXT}-2` } });
     expect((await about('deploy/quiet')).state).toMatchObject({ is: 'pending', from: 'checkpoint' });
@@ -125,108 +107,6 @@ it('a change that another writer keeps undoing is not delivered', async () => {
   expect(state.is).toBe('undelivered');
 });
 
-describe('a no names the rule, and its cure works', () => {
-  it.each<[string, WorkloadOptions, string, (name: string) => Promise<unknown>]>([
-    [
-      'asks-nothing',
-      { pod: podUsing(APP, 'volume') },
-      'not-asked',
-      (name) => admin.patch(`${deployments()}/${name}`, { metadata: { annotations: AUTO } }),
-    ],
-    [
-      'excludes',
-      {
-        annotations: { ...AUTO, 'configmaps.exclude.reloader.stakater.com/reload': 'app' },
-        pod: podUsing(APP, 'volume'),
-      },
-      'excluded',
-      (name) =>
-        admin.patch(`${deployments()}/${name}`, {
-          metadata: { annotations: { 'configmaps.exclude.reloader.stakater.com/reload': null } },
-        }),
-    ],
-    [
-      'forbids',
-      { annotations: { 'reloader.stakater.com/auto': 'false' }, pod: podUsing(APP, 'envFrom') },
-      'auto-false',
-      (name) => admin.patch(`${deployments()}/${name}`, { metadata: { annotations: AUTO } }),
-    ],
-  ])('%s', async (name, options, because, cure) => {
-    await create(name, options);
-    const no = await about(`deployment/${name}`);
-    expect(no).toMatchObject({ rolls: false, because, cure: expect.stringMatching(/^(set|take) /) });
-    await cure(name);
-    const yes = await about(`deployment/${name}`);
-    expect(yes.rolls).toBe(true);
-    expect(yes.cure).toBeUndefined();
-  });
-
-  it('what the flags keep from being seen comes before every annotation', async () => {
-    await create('unseen', { annotations: AUTO, pod: podUsing(APP, 'envFrom') });
-    expect(await about('deploy/unseen', `--namespaces-to-ignore=${place.space}`)).toMatchObject({
-      rolls: false,
-      because: 'not-watched',
-      cure: `take ${place.space} out of --namespaces-to-ignore`,
-    });
-    expect(await about('deploy/unseen', '--resources-to-ignore=configmaps')).toMatchObject({ because: 'not-watched' });
-    expect(await about('deploy/unseen', '--auto-annotation=example.com/auto')).toMatchObject({ because: 'not-asked' });
-  });
-
-  it('a source that it has nothing to do with', async () => {
-    await create('stranger', { annotations: AUTO });
-    const { sources } = await explained('deploy/stranger');
-    expect(sources).toEqual([]);
-    expect(await about('deploy/stranger', '--source=cm/app')).toMatchObject({
-      because: 'not-used',
-      cure: 'set configmap.reloader.stakater.com/reload: "app" in metadata of Deployment stranger',
-    });
-  });
-
-  it('a suspended CronJob has nothing to run', async () => {
-    const path = `/apis/batch/v1/namespaces/${place.space}/cronjobs`;
-    await admin.create(
-      path,
-      workload('CronJob', 'nightly', { annotations: AUTO, pod: podUsing(APP, 'envFrom'), spec: { suspend: true } }),
-    );
-    expect(await about('cj/nightly')).toMatchObject({
-      rolls: false,
-      because: 'nothing-to-do',
-      rule: 'it is suspended',
-    });
-    await admin.patch(`${path}/nightly`, { metadata: { annotations: { 'attune.dev/on-change': 'run' } } });
-    expect(await about('cj/nightly')).toMatchObject({ rolls: true, action: 'run' });
-  });
-});
-
-it('a name in the list that does not exist is told', async () => {
-  await create('typo', { annotations: { 'configmap.reloader.stakater.com/reload': 'ap' } });
-  expect(await about('deploy/typo')).toMatchObject({ source: { name: 'ap' }, rolls: true, presence: 'absent' });
-});
-
-it('a Rollout that borrows a template speaks for the Deployment it belongs to', async () => {
-  await installKinds(['Rollout']);
-  await create('lender', { pod: podUsing(APP, 'envFrom') });
-  const rollouts = `/apis/argoproj.io/v1alpha1/namespaces/${place.space}/rollouts`;
-  const workloadRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'lender' };
-  await until(
-    () =>
-      admin.create(rollouts, {
-        apiVersion: 'argoproj.io/v1alpha1',
-        kind: 'Rollout',
-        metadata: { name: 'borrower', annotations: AUTO },
-        spec: { workloadRef },
-      }),
-    { what: 'a Rollout' },
-  );
-  const flag = '--is-Argo-Rollouts=true';
-  for (const name of ['rollout/borrower', 'deploy/lender']) {
-    const { workload: ref, sources } = await explained(name, flag);
-    expect(ref).toMatchObject({ kind: 'Deployment', name: 'lender' });
-    expect(sources).toMatchObject([{ rolls: true, because: 'auto' }]);
-  }
-  expect(await about('deploy/lender')).toMatchObject({ rolls: false });
-});
-
 describe('with fewer rights', () => {
   const read = (apiGroups: string[], resources: string[]) => ({ apiGroups, resources, verbs: ['get', 'list'] });
 
@@ -246,7 +126,7 @@ describe('with fewer rights', () => {
 
   it('never shows what a Secret holds, with all rights', async () => {
     for (const output of [[], ['-o', 'json']]) {
-      const { stdout } = await attune('explain', 'deploy/quiet', '-n', place.space, ...output);
+      const { stdout } = await cli.attune('explain', 'deploy/quiet', '-n', place.space, ...output);
       expect(stdout).toContain('token');
       expect(stdout).not.toContain(SECRET_TEXT);
       expect(stdout).not.toContain(Buffer.from(SECRET_TEXT).toString('base64').slice(0, 12));
@@ -292,15 +172,15 @@ describe('slips', () => {
     [['explain'], 2, /what\? for example deployment\/web/],
     [['explain', 'deploy/web', '--source', 'pod/x'], 2, /there is no kind "pod"/],
   ])('%j', async (argv, expected, hint) => {
-    const { code, stderr } = await attune(...argv);
+    const { code, stderr } = await cli.attune(...argv);
     expect(code).toBe(expected);
     expect(stderr).toMatch(hint);
   });
 
   it('a name that does not exist: what there is', async () => {
-    const { code, stderr } = await attune('explain', 'deploy/webb', '-n', place.space);
+    const { code, stderr } = await cli.attune('explain', 'deploy/webb', '-n', place.space);
     expect(code).toBe(1);
     expect(stderr).toMatch(/there is no Deployment .*\/webb, did you mean web\?/);
-    expect(stderr).toMatch(/the deployments there: asks-nothing, .* more/);
+    expect(stderr).toMatch(/the deployments there: careful, .*quiet, web/);
   });
 });

@@ -49,6 +49,15 @@ it('for people', async () => {
   expect(stdout).toMatch(/to roll: set reloader.stakater.com\/auto: "true"/);
 });
 
+it('a creation and a deletion reach nobody unless the flags say so', async () => {
+  const ask = async (...flags: string[]) =>
+    (await attune('impact', 'cm/app', '-n', shop, DEFAULTS, ...flags)).stdout.replaceAll(/\s+/g, ' ');
+  expect(await ask()).toContain('creation reaches 0 of the 3 that roll for a change (--reload-on-create is not set)');
+  expect(await ask('--reload-on-delete=true')).toContain(
+    'deletion reaches 3 of the 3 that roll for a change (--reload-on-delete=true)',
+  );
+});
+
 it('the flags decide', async () => {
   const { stdout } = await attune(
     'impact',

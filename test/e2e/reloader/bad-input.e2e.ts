@@ -115,6 +115,30 @@ test.each(MODES)(
   },
 );
 
+test.each(MODES)(
+  'a slip is told once, also if it is made later, and not where upstream is silent: %s',
+  async (mode) => {
+    await using here = await scene(['Event']);
+    await here.createSource('ConfigMap', 'app', V1);
+    const slips = { early: { ...AUTO, 'reloader.stakater.com/autos': 'true' }, late: AUTO };
+    for (const [name, annotations] of Object.entries(slips))
+      await here.create('Deployment', name, { annotations, pod });
+    await here.start([mode]);
+    await here.annotate('Deployment', 'late', { 'configmaps.reloader.stakater.com/reload': 'app' });
+    await here.setData('ConfigMap', 'app', V2);
+    for (const name of Object.keys(slips)) await untilMarked(here.audit, 'Deployment', name, V2);
+    await here.fence.pass();
+    const said = (name: string) =>
+      here.audit
+        .all('Event')
+        .filter((event) => event['involvedObject'].name === name && event['type'] === 'Warning')
+        .map((event) => event['message']);
+    const expected = (text: string) => (mode === DEFAULT ? [expect.stringContaining(text)] : []);
+    expect(said('early')).toEqual(expected('did you mean reloader.stakater.com/auto?'));
+    expect(said('late')).toEqual(expected('did you mean configmap.reloader.stakater.com/reload?'));
+  },
+);
+
 test('a damaged or copied record is no record, and harms nobody', async () => {
   await using here = await scene();
   await here.createSource('ConfigMap', 'app', V1);
