@@ -4,7 +4,7 @@ export interface Io {
   /** Each is given whole lines, with their ends. */
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
-  /** Says when the user wants to stop: Ctrl-C or SIGTERM. */
+  /** Says when the user wants to stop: Ctrl-C, SIGTERM or a closed terminal. */
   readonly signal: AbortSignal;
   /** The terminal behind stdout, if there is one. */
   readonly terminal: { readonly isTTY?: boolean; readonly columns?: number };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataObject } from '../../api/objects.ts';
@@ -74,7 +75,7 @@ export class Stage {
     this.controllerEnded = startController(parsed.settings, [], this.#log(dir), io).then(() => {
       if (!this.#stop.signal.aborted) throw new Error('the controller has ended');
     });
-    await Promise.race([ready.promise, this.controllerEnded]);
+    await Promise.race([ready.promise, this.controllerEnded, whenAborted(this.#io.signal)]);
     this.done('it watches the whole cluster');
   }
 
@@ -168,5 +169,11 @@ function introduce({ kind, name, annotations, from }: DemoWorkload): readonly st
 }
 
 const nameOf = ({ kind, name }: Pick<DemoWorkload, 'kind' | 'name'>): string => `${kind.kind} ${name}`;
+
+/** Fails with the reason of the stop, so that nobody waits on. */
+async function whenAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
+}
 
 const since = (began: number): string => `${((performance.now() - began) / 1000).toFixed(1)} s`;

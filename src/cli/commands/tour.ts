@@ -6,6 +6,7 @@ import { inspectSandbox } from '../../sandbox/inspect.ts';
 import { AlreadyUp, type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { readRecord } from '../../sandbox/sandbox-record.ts';
 import type { Io } from '../io.ts';
+import { endOfNpm } from '../signals.ts';
 import { Stage } from './tour-stage.ts';
 
 const USAGE = `attune tour [--once] [--keep] [--name NAME]
@@ -35,10 +36,11 @@ export async function runTour(argv: readonly string[], io: Io): Promise<number> 
     io.stdout(USAGE);
     return 0;
   }
+  const signal = AbortSignal.any([io.signal, endOfNpm(io.env)]);
   try {
-    return await tour(wanted, io);
+    return await tour(wanted, { ...io, signal });
   } catch (error) {
-    if (io.signal.aborted) return 130;
+    if (signal.aborted) return 130;
     io.stderr(`attune tour: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }
@@ -72,8 +74,12 @@ async function tour(wanted: Wanted, io: Io): Promise<number> {
     if (!wanted.once) await follow(wanted.name, stage, io.signal);
     return 0;
   } finally {
-    await stage.stopController();
-    stage.say(await sandbox.end());
+    // Whatever became of the controller, the sandbox does not stay.
+    try {
+      await stage.stopController();
+    } finally {
+      stage.say(await sandbox.end());
+    }
   }
 }
 

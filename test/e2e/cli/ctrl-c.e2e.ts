@@ -1,0 +1,121 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { recorded } from '../../../src/sandbox/recorded-process.ts';
+import { CTRL_BACKSLASH, CTRL_C, openTerminal, processesWith, type Terminal } from '../../support/terminal.ts';
+import { until } from '../../support/wait.ts';
+
+// Real terminals, the real npm, and control planes on a machine that may have other things to do.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const NAME = 'ctrl-c';
+
+// A place of each test's own: whatever was started here is known by it.
+let state: string;
+beforeEach(() => {
+  state = mkdtempSync(join(tmpdir(), 'attune-terminal-'));
+});
+afterEach(async () => {
+  // Of a test that failed; one that passed has left nothing.
+  await until(() => left().processes.every(({ pid }) => !kill(pid, 'SIGKILL')), { what: 'an empty machine' });
+  rmSync(state, { recursive: true });
+});
+
+function kill(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false; // it went first
+  }
+}
+
+const sandboxes = () => join(state, 'attune', 'sandbox');
+const recordedIn = (name: string) => recorded(join(sandboxes(), name));
+const left = () => ({ processes: processesWith(state), files: listed(sandboxes()) });
+const listed = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' });
+
+const npmStart = (name: string): Terminal =>
+  openTerminal(`exec npm start -- --name ${name}`, ROOT, { XDG_STATE_HOME: state });
+const npm = () => processesWith(state).find(({ command }) => command.startsWith('npm start'))?.pid ?? 0;
+const tour = () => processesWith(state).find(({ command }) => command.includes('main.ts tour'))?.pid ?? 0;
+
+async function shows(terminal: Terminal, text: string): Promise<void> {
+  const early = terminal.ended.then((code) => Promise.reject(new Error(`ended with ${code}:\n${terminal.screen()}`)));
+  early.catch(() => {});
+  const seen = until(() => terminal.screen().includes(text), { what: `"${text}"`, deadlineMs: 150_000 });
+  await Promise.race([seen, early]);
+}
+
+/** The end of a command is not the end of what it started: so the processes are looked at, not the command. */
+async function nothingIsLeft(): Promise<void> {
+  await until(() => left().processes.length === 0, { what: 'the end of all processes' }).catch(() => {});
+  expect(left()).toEqual({ processes: [], files: [] });
+}
+
+const MOMENTS = {
+  'while the servers start': (_: Terminal) =>
+    until(() => recordedIn(NAME).has('kube-apiserver'), { what: 'the API server' }),
+  'during the demo': (terminal: Terminal) => shows(terminal, 'A small application'),
+  'when the controller starts': (terminal: Terminal) => shows(terminal, '3. The controller'),
+  'while it follows': (terminal: Terminal) => shows(terminal, 'Ctrl-C ends it'),
+};
+
+const ENDINGS = {
+  'Ctrl-C': (terminal: Terminal) => terminal.press(CTRL_C),
+  'Ctrl-C, again and again': (terminal: Terminal) => again(terminal),
+  'Ctrl-\\': (terminal: Terminal) => terminal.press(CTRL_BACKSLASH),
+  'a closed terminal': (terminal: Terminal) => terminal.close(),
+  'SIGTERM to npm': () => kill(npm(), 'SIGTERM'),
+  'SIGHUP to npm alone': () => kill(npm(), 'SIGHUP'),
+  'an API server that hangs, and Ctrl-C, again and again': (terminal: Terminal) => {
+    kill(recordedIn(NAME).get('kube-apiserver')?.pid ?? 0, 'SIGSTOP');
+    again(terminal);
+  },
+};
+
+/** Somebody who does not wait: a key every few milliseconds until it is over. */
+function again(terminal: Terminal): void {
+  const pressing = setInterval(() => terminal.press(CTRL_C), 25);
+  void terminal.ended.then(() => clearInterval(pressing));
+}
+
+describe.skipIf(process.platform !== 'linux')('npm start leaves nothing behind', () => {
+  test.each<[keyof typeof ENDINGS, keyof typeof MOMENTS]>([
+    ['Ctrl-C', 'while the servers start'],
+    ['Ctrl-C', 'during the demo'],
+    ['Ctrl-C', 'when the controller starts'],
+    ['Ctrl-C', 'while it follows'],
+    ['Ctrl-C, again and again', 'while the servers start'],
+    ['an API server that hangs, and Ctrl-C, again and again', 'while it follows'],
+    ['Ctrl-\\', 'while the servers start'],
+    ['a closed terminal', 'while the servers start'],
+    ['a closed terminal', 'while it follows'],
+    ['SIGTERM to npm', 'while the servers start'],
+    ['SIGHUP to npm alone', 'while the servers start'],
+  ])('after %s %s', async (ending, moment) => {
+    const terminal = npmStart(NAME);
+    await MOMENTS[moment](terminal);
+    ENDINGS[ending](terminal);
+    await terminal.ended;
+    await nothingIsLeft();
+  });
+
+  test('after kill -9, when the next one of any name has started', async () => {
+    const killed = npmStart(NAME);
+    await MOMENTS['while the servers start'](killed);
+    const pids = [tour(), npm()];
+    expect(pids).not.toContain(0);
+    for (const pid of pids) kill(pid, 'SIGKILL');
+    await killed.ended;
+    const next = npmStart('next');
+    await until(() => recordedIn('next').has('etcd'), { what: 'the next one' });
+    expect(next.screen()).toContain(`clearing away the sandbox ${NAME}`);
+    expect(listed(sandboxes()).filter((file) => file.startsWith(NAME))).toEqual([]);
+    next.press(CTRL_C);
+    await next.ended;
+    await nothingIsLeft();
+  });
+});
