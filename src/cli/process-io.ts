@@ -20,5 +20,6 @@ export function processIo(signal: AbortSignal): Io {
     stderr: (text) => void process.stderr.write(text),
     signal,
     terminal: stdout,
+    errorTerminal: process.stderr,
   };
 }

@@ -14,6 +14,7 @@ interface Output {
   readonly write: (text: string) => void;
   readonly terminal: { readonly isTTY?: boolean; readonly columns?: number };
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly indent?: string;
 }
 
 /** A line that is rewritten shows that it goes on; a log is to be read afterwards. */
@@ -22,15 +23,25 @@ const LOG_MS = 12_000;
 const COLUMNS = 80;
 const CLEAR = '\r\x1b[2K';
 
+/** Shows what `work` tells while it takes its time. */
+export async function whileWaiting<T>(output: Output, work: (line: WaitingLine) => Promise<T>): Promise<T> {
+  const line = waitingLine(output);
+  try {
+    return await work(line);
+  } finally {
+    line.end();
+  }
+}
+
 /** On a terminal one line that is rewritten every second; elsewhere a line every twelve. */
-export function waitingLine({ write, terminal, env }: Output, clock: Clock = systemClock): WaitingLine {
+export function waitingLine({ write, terminal, env, indent = '' }: Output, clock: Clock = systemClock): WaitingLine {
   const rewrites = terminal.isTTY === true && env['TERM'] !== 'dumb';
   const began = clock.now();
   let state: string | undefined;
   let callOff = (): void => {};
   const show = (): void => {
     if (state === undefined) return;
-    const line = `${elapsed(clock.now() - began)} ${state}`;
+    const line = `${indent}${elapsed(clock.now() - began)} ${state}`;
     // A line that wraps could not be taken back. A terminal without a size says 0.
     write(rewrites ? `${CLEAR}${cut(line, (terminal.columns || COLUMNS) - 1)}` : `${line}\n`);
   };

@@ -19,7 +19,7 @@ import { locked } from './lock.ts';
 import { freePorts } from './ports.ts';
 import { ownIdentity } from './process-identity.ts';
 import { apiReady, authorityWritten, controllersReady, etcdReady, nodesReady } from './readiness.ts';
-import type { Progress } from './release.ts';
+import type { Activity, Progress } from './release.ts';
 import { clearAway, clearAwayNow, readRecord, type SandboxRecord, writeRecord } from './sandbox-record.ts';
 import { stages } from './stages.ts';
 
@@ -40,8 +40,10 @@ export interface SandboxOptions {
   readonly etcdQuotaBytes?: number;
   /** Images, by the last part of their name, whose pods kwok leaves to the runner of processes. */
   readonly processImages?: readonly string[];
-  readonly binaries?: Omit<BinaryOptions, 'env'>;
+  readonly binaries?: Omit<BinaryOptions, 'env' | 'signal' | 'activity'>;
   readonly signal?: AbortSignal;
+  /** Told what is done at this moment. */
+  readonly activity?: Activity;
 }
 
 /** A running control plane. */
@@ -70,9 +72,10 @@ export async function startSandbox(options: SandboxOptions, progress: Progress):
   const { env, name } = options;
   const dir = sandboxFolder(env, name);
   const components = options.apiOnly ? API_COMPONENTS : [...API_COMPONENTS, ...NODE_COMPONENTS];
-  const { signal } = options;
+  const { signal, activity } = options;
   makeFolder(sandboxesFolder(env), UNWRITABLE);
-  const binaries = await findBinaries(components, { ...options.binaries, env, signal }, progress);
+  const binaries = await findBinaries(components, { ...options.binaries, env, signal, activity }, progress);
+  activity?.('starting the control plane');
   await clearAbandoned(env, progress, signal);
   const start = async (): Promise<Sandbox> => {
     const before = readRecord(dir);

@@ -13,12 +13,14 @@ import { type Page, pageFor } from '../help.ts';
 import type { Io } from '../io.ts';
 import { SOURCE_RESOURCES } from '../kind-words.ts';
 import { type Paint, painter, table } from '../table.ts';
+import { whileWaiting } from '../waiting-line.ts';
 import { startController } from './controller.ts';
 import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo } from './demo.ts';
 import { type Pods, rolledOut } from './demo-state.ts';
 
 const OWN_NAMESPACE = 'attune';
 const ARROW = '→';
+const INDENT = '   ';
 
 /** The tour as it is seen: each step says what it does, does it, and proves it by what the cluster shows. */
 export class Stage {
@@ -46,7 +48,19 @@ export class Stage {
   }
 
   detail(text: string): void {
-    this.say(`   ${this.#paint('dim', text)}`);
+    this.say(this.#detail(text));
+  }
+
+  #detail(text: string): string {
+    return `${INDENT}${this.#paint('dim', text)}`;
+  }
+
+  /** While something takes long, a line that is rewritten stands below what is told. */
+  async waiting<T>(work: (say: (text: string) => void, now: (state: string) => void) => Promise<T>): Promise<T> {
+    const { stdout: write, terminal, env } = this.#io;
+    return await whileWaiting({ write, terminal, env, indent: INDENT }, (line) =>
+      work((text) => line.say(this.#detail(text)), line.now),
+    );
   }
 
   done(text: string): void {

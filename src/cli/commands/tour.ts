@@ -91,7 +91,7 @@ interface TourSandbox extends Pick<Sandbox, 'server' | 'kubeconfig' | 'dir'> {
 async function openSandbox({ name, keep }: Wanted, stage: Stage, io: Io): Promise<TourSandbox> {
   try {
     const options = { name, env: io.env, owned: !keep, signal: io.signal };
-    const sandbox = await startSandbox(options, (line) => stage.detail(line));
+    const sandbox = await stage.waiting((say, activity) => startSandbox({ ...options, activity }, say));
     const end = async (): Promise<string> => {
       if (!keep) await sandbox.stop();
       sandbox.release();

@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { environment } from '../../../src/config/load.ts';
 import { recorded } from '../../../src/sandbox/recorded-process.ts';
 import { CTRL_BACKSLASH, CTRL_C, openTerminal, processesWith, type Terminal } from '../../support/terminal.ts';
 import { until } from '../../support/wait.ts';
@@ -35,12 +36,34 @@ function kill(pid: number, signal: NodeJS.Signals): boolean {
 const sandboxes = () => join(state, 'attune', 'sandbox');
 const recordedIn = (name: string) => recorded(join(sandboxes(), name));
 const left = () => ({ processes: processesWith(state), files: listed(sandboxes()) });
-const listed = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' });
+const listed = (folder: string) =>
+  existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
 
-const npmStart = (name: string): Terminal =>
-  openTerminal(`exec npm start -- --name ${name}`, ROOT, { XDG_STATE_HOME: state });
+const npmStart = (name: string, variables: Readonly<Record<string, string>> = {}): Terminal =>
+  openTerminal(`exec npm start -- --name ${name}`, ROOT, { XDG_STATE_HOME: state, ...variables });
 const npm = () => processesWith(state).find(({ command }) => command.startsWith('npm start'))?.pid ?? 0;
 const tour = () => processesWith(state).find(({ command }) => command.includes('main.ts tour'))?.pid ?? 0;
+
+/** A machine without the programs, cut off from their releases, and with a Go that never gets done. */
+function buildingForever(): Readonly<Record<string, string>> {
+  const bin = join(state, 'go');
+  const go = `#!/bin/sh
+    if [ "$1" = list ]; then printf '%s\\n' example.com/first example.com/second; exit; fi
+    echo example.com/first >&2
+    touch "$GOTMPDIR/half"
+    sh -c 'trap "" INT TERM HUP QUIT; while :; do sleep 600; done' &
+    wait`;
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'go'), go, { mode: 0o755 });
+  const nowhere = 'http://127.0.0.1:9';
+  return {
+    PATH: `${bin}:${environment()['PATH']}`,
+    XDG_CACHE_HOME: state,
+    KUBEBUILDER_ASSETS: '',
+    HTTPS_PROXY: nowhere,
+    https_proxy: nowhere,
+  };
+}
 
 async function shows(terminal: Terminal, text: string): Promise<void> {
   const early = terminal.ended.then((code) => Promise.reject(new Error(`ended with ${code}:\n${terminal.screen()}`)));
@@ -101,6 +124,28 @@ describe.skipIf(process.platform !== 'linux')('npm start leaves nothing behind',
     ENDINGS[ending](terminal);
     await terminal.ended;
     await nothingIsLeft();
+  });
+
+  test.each([
+    'Ctrl-C',
+    'Ctrl-C, again and again',
+    'Ctrl-\\',
+    'a closed terminal',
+    'SIGTERM to npm',
+    'SIGHUP to npm alone',
+  ] as const)('after %s while a program is being built for it', async (ending) => {
+    const terminal = npmStart(NAME, buildingForever());
+    await shows(terminal, 'compiling, package 1 of at most 2: example.com/first');
+    expect(terminal.screen()).toMatch(/the first time, etcd \S+, kubernetes \S+, kwok \S+ must be fetched/);
+    ENDINGS[ending](terminal);
+    await terminal.ended;
+    await nothingIsLeft();
+    const files = listed(join(state, 'attune', 'bin')).filter((file) => file !== '');
+    expect(
+      files.every((file) => /^etcd-[^/]+$/.test(file)),
+      files.join(' '),
+    ).toBe(true);
+    expect(terminal.screen()).not.toContain('A real control plane');
   });
 
   test('after kill -9, when the next one of any name has started', async () => {
