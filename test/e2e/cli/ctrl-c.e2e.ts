@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,9 +79,10 @@ async function nothingIsLeft(): Promise<void> {
   expect(left()).toEqual({ processes: [], files: [] });
 }
 
+const servers = () => until(() => recordedIn(NAME).has('kube-apiserver'), { what: 'the API server' });
+
 const MOMENTS = {
-  'while the servers start': (_: Terminal) =>
-    until(() => recordedIn(NAME).has('kube-apiserver'), { what: 'the API server' }),
+  'while the servers start': (_: Terminal) => servers(),
   'during the demo': (terminal: Terminal) => shows(terminal, 'A small application'),
   'when the controller starts': (terminal: Terminal) => shows(terminal, '3. The controller'),
   'while it follows': (terminal: Terminal) => shows(terminal, 'Ctrl-C ends it'),
@@ -92,7 +94,6 @@ const ENDINGS = {
   'Ctrl-\\': (terminal: Terminal) => terminal.press(CTRL_BACKSLASH),
   'a closed terminal': (terminal: Terminal) => terminal.close(),
   'SIGTERM to npm': () => kill(npm(), 'SIGTERM'),
-  'SIGHUP to npm alone': () => kill(npm(), 'SIGHUP'),
   'an API server that hangs, and Ctrl-C, again and again': (terminal: Terminal) => {
     kill(recordedIn(NAME).get('kube-apiserver')?.pid ?? 0, 'SIGSTOP');
     again(terminal);
@@ -117,7 +118,6 @@ describe.skipIf(process.platform !== 'linux')('npm start leaves nothing behind',
     ['a closed terminal', 'while the servers start'],
     ['a closed terminal', 'while it follows'],
     ['SIGTERM to npm', 'while the servers start'],
-    ['SIGHUP to npm alone', 'while the servers start'],
   ])('after %s %s', async (ending, moment) => {
     const terminal = npmStart(NAME);
     await MOMENTS[moment](terminal);
@@ -126,31 +126,39 @@ describe.skipIf(process.platform !== 'linux')('npm start leaves nothing behind',
     await nothingIsLeft();
   });
 
-  test.each([
-    'Ctrl-C',
-    'Ctrl-C, again and again',
-    'Ctrl-\\',
-    'a closed terminal',
-    'SIGTERM to npm',
-    'SIGHUP to npm alone',
-  ] as const)('after %s while a program is being built for it', async (ending) => {
-    const terminal = npmStart(NAME, buildingForever());
-    await shows(terminal, 'compiling, package 1 of at most 2: example.com/first');
-    expect(terminal.screen()).toMatch(/the first time, etcd \S+, kubernetes \S+, kwok \S+ must be fetched/);
-    ENDINGS[ending](terminal);
-    await terminal.ended;
+  test.each(['Ctrl-C', 'Ctrl-C, again and again', 'Ctrl-\\', 'a closed terminal', 'SIGTERM to npm'] as const)(
+    'after %s while a program is being built for it',
+    async (ending) => {
+      const terminal = npmStart(NAME, buildingForever());
+      await shows(terminal, 'compiling, package 1 of at most 2: example.com/first');
+      expect(terminal.screen()).toMatch(/the first time, etcd \S+, kubernetes \S+, kwok \S+ must be fetched/);
+      ENDINGS[ending](terminal);
+      await terminal.ended;
+      await nothingIsLeft();
+      const files = listed(join(state, 'attune', 'bin')).filter((file) => file !== '');
+      expect(
+        files.every((file) => /^etcd-[^/]+$/.test(file)),
+        files.join(' '),
+      ).toBe(true);
+      expect(terminal.screen()).not.toContain('A real control plane');
+    },
+  );
+
+  // A terminal would hang up on everybody in it.
+  test.each(['SIGHUP', 'SIGKILL'] as const)('after %s to npm alone, which it passes on to nobody', async (signal) => {
+    const program = spawn('npm', ['start', '--', '--name', NAME], {
+      cwd: ROOT,
+      env: { ...environment(), XDG_STATE_HOME: state },
+      stdio: 'ignore',
+    });
+    await servers();
+    program.kill(signal);
     await nothingIsLeft();
-    const files = listed(join(state, 'attune', 'bin')).filter((file) => file !== '');
-    expect(
-      files.every((file) => /^etcd-[^/]+$/.test(file)),
-      files.join(' '),
-    ).toBe(true);
-    expect(terminal.screen()).not.toContain('A real control plane');
   });
 
   test('after kill -9, when the next one of any name has started', async () => {
     const killed = npmStart(NAME);
-    await MOMENTS['while the servers start'](killed);
+    await servers();
     const pids = [tour(), npm()];
     expect(pids).not.toContain(0);
     for (const pid of pids) kill(pid, 'SIGKILL');
