@@ -14,7 +14,8 @@ let stoppedBy;
 
 // A terminal that was closed is no reason to end before the programs have.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(name, () => stop(name));
+const STOPS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
+for (const name of STOPS) process.on(name, () => stop(name));
 
 // npm passes on some signals and dies of the others: whoever it ran is then on its own.
 const parent = process.ppid;
@@ -26,7 +27,12 @@ setInterval(() => {
 function stop(name) {
   stoppedBy ??= name;
   if (running) running.kill(name);
-  else process.exit(128 + constants.signals[name]);
+  else process.exit(codeOf(name));
+}
+
+/** As a shell has it. */
+function codeOf(name) {
+  return 128 + constants.signals[name];
 }
 
 /** Gives the exit code, or the error of a program that could not be run. A stop ends the script as soon as it has ended. */
@@ -35,10 +41,12 @@ export async function run(command, args, options = {}) {
   running = child;
   const ending = await new Promise((resolve) => {
     child.once('error', (error) => resolve({ error }));
-    child.once('close', (status) => resolve({ status }));
+    child.once('close', (status, signal) => resolve({ status, signal }));
   });
   running = undefined;
-  if (stoppedBy) process.exit(128 + constants.signals[stoppedBy]);
+  // A terminal stops everybody in it, and the program's end may be heard of before our own stop.
+  stoppedBy ??= STOPS.find((name) => name === ending.signal || codeOf(name) === ending.status);
+  if (stoppedBy) process.exit(codeOf(stoppedBy));
   return ending;
 }
 

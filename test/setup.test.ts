@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { environment } from '../src/config/load.ts';
-import { CTRL_C, openTerminal, processesWith, type Terminal } from './support/terminal.ts';
+import { CTRL_C, killAllWith, openTerminal, processesWith, type Terminal } from './support/terminal.ts';
 import { until } from './support/wait.ts';
 
 // The set-up of a clone in which nothing is installed, with an npm that unpacks one package of two and never gets done.
@@ -25,8 +25,8 @@ beforeEach(() => {
   writeFileSync(join(clone, 'package-lock.json'), JSON.stringify({ packages }));
   writeFileSync(join(clone, 'bin', 'npm'), NPM, { mode: 0o755 });
 });
-afterEach(() => {
-  for (const { pid } of processesWith(clone)) process.kill(pid, 'SIGKILL');
+afterEach(async () => {
+  await until(() => killAllWith(clone) === 0, { what: 'the end of all processes' });
   rmSync(clone, { recursive: true });
 });
 

@@ -53,6 +53,22 @@ export function processesWith(text: string): readonly ProcessIdentity[] {
     .flatMap((pid) => identityOf(Number(pid)) ?? []);
 }
 
+/** Ends what a test that failed has left; gives how many that were. */
+export function killAllWith(text: string): number {
+  const found = processesWith(text);
+  for (const { pid } of found) send(pid, 'SIGKILL');
+  return found.length;
+}
+
+/** A signal to somebody who may just have gone. */
+export function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 function bytesOf(pid: string, file: 'environ' | 'cmdline'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');

@@ -6,7 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { environment } from '../../../src/config/load.ts';
 import { recorded } from '../../../src/sandbox/recorded-process.ts';
-import { CTRL_BACKSLASH, CTRL_C, openTerminal, processesWith, type Terminal } from '../../support/terminal.ts';
+import {
+  CTRL_BACKSLASH,
+  CTRL_C,
+  killAllWith,
+  openTerminal,
+  processesWith,
+  send,
+  type Terminal,
+} from '../../support/terminal.ts';
 import { until } from '../../support/wait.ts';
 
 // Real terminals, the real npm, and control planes on a machine that may have other things to do.
@@ -22,17 +30,9 @@ beforeEach(() => {
 });
 afterEach(async () => {
   // Of a test that failed; one that passed has left nothing.
-  await until(() => left().processes.every(({ pid }) => !kill(pid, 'SIGKILL')), { what: 'an empty machine' });
+  await until(() => killAllWith(state) === 0, { what: 'the end of all processes' });
   rmSync(state, { recursive: true });
 });
-
-function kill(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    return false; // it went first
-  }
-}
 
 const sandboxes = () => join(state, 'attune', 'sandbox');
 const recordedIn = (name: string) => recorded(join(sandboxes(), name));
@@ -93,9 +93,9 @@ const ENDINGS = {
   'Ctrl-C, again and again': (terminal: Terminal) => again(terminal),
   'Ctrl-\\': (terminal: Terminal) => terminal.press(CTRL_BACKSLASH),
   'a closed terminal': (terminal: Terminal) => terminal.close(),
-  'SIGTERM to npm': () => kill(npm(), 'SIGTERM'),
+  'SIGTERM to npm': () => send(npm(), 'SIGTERM'),
   'an API server that hangs, and Ctrl-C, again and again': (terminal: Terminal) => {
-    kill(recordedIn(NAME).get('kube-apiserver')?.pid ?? 0, 'SIGSTOP');
+    send(recordedIn(NAME).get('kube-apiserver')?.pid ?? 0, 'SIGSTOP');
     again(terminal);
   },
 };
@@ -161,7 +161,7 @@ describe.skipIf(process.platform !== 'linux')('npm start leaves nothing behind',
     await servers();
     const pids = [tour(), npm()];
     expect(pids).not.toContain(0);
-    for (const pid of pids) kill(pid, 'SIGKILL');
+    for (const pid of pids) send(pid, 'SIGKILL');
     await killed.ended;
     const next = npmStart('next');
     await until(() => recordedIn('next').has('etcd'), { what: 'the next one' });
