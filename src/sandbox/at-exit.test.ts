@@ -34,6 +34,11 @@ test.each([
   expect(run(script)).toEqual({ stdout: 'last first ', status });
 });
 
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])('%s does not break it off', (signal) => {
+  const impatient = `() => process.kill(process.pid, '${signal}')`;
+  expect(run(`${IMPORT} atExit(${say('done')}); atExit(${impatient});`)).toEqual({ stdout: 'done ', status: 0 });
+});
+
 test('what was called off is not done', () => {
   const script = `${IMPORT} const off = atExit(${say('never')}); atExit(${say('done')}); off(); off();`;
   expect(run(script).stdout).toBe('done ');

@@ -17,6 +17,8 @@ export function atExit(work: () => void): () => void {
 }
 
 function doAll(): void {
+  // Whoever is asked to end is about to; somebody else's handler that hears only once would let the second one kill.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(name, () => {});
   for (let work = works.pop(); work; work = works.pop()) {
     try {
       work();

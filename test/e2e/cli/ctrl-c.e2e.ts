@@ -156,17 +156,20 @@ describe.skipIf(process.platform !== 'linux')('npm start leaves nothing behind',
     await nothingIsLeft();
   });
 
-  test('after kill -9, when the next one of any name has started', async () => {
-    const killed = npmStart(NAME);
-    await servers();
+  test.each(['default', 'other'])('after kill -9, when the next one has started: %s', async (name) => {
+    const killed = npmStart('default');
+    await until(() => recordedIn('default').has('kube-apiserver'), { what: 'the API server' });
     const pids = [tour(), npm()];
     expect(pids).not.toContain(0);
     for (const pid of pids) send(pid, 'SIGKILL');
     await killed.ended;
-    const next = npmStart('next');
-    await until(() => recordedIn('next').has('etcd'), { what: 'the next one' });
-    expect(next.screen()).toContain(`clearing away the sandbox ${NAME}`);
-    expect(listed(sandboxes()).filter((file) => file.startsWith(NAME))).toEqual([]);
+    const before = recordedIn('default').get('etcd')?.pid;
+    const next = npmStart(name);
+    await shows(next, 'clearing away the sandbox default, whose process');
+    await until(() => recordedIn(name).has('etcd') && recordedIn(name).get('etcd')?.pid !== before, {
+      what: 'the next one',
+    });
+    expect(listed(sandboxes()).filter((file) => name !== 'default' && file.startsWith('default'))).toEqual([]);
     next.press(CTRL_C);
     await next.ended;
     await nothingIsLeft();
