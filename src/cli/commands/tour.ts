@@ -99,6 +99,7 @@ async function openSandbox({ name, keep }: Wanted, stage: Stage, io: Io): Promis
     };
     return { ...sandbox, end };
   } catch (error) {
+    if (io.signal.aborted) stage.say('\nEverything is cleared away.');
     const found = error instanceof AlreadyUp ? inspectSandbox(io.env, name) : undefined;
     // One that stands on its own is used and left standing; one that belongs to another tour is not ours to play in.
     if (!found?.server || readRecord(found.dir)?.owner) throw error;
