@@ -9,6 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { run as runChild, whileWaiting } from './children.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NODE_WANTED = 24;
@@ -23,35 +24,46 @@ const SYSTEM = [
     package: 'ca-certificates',
     why: 'lets Go load the sources of the sandbox',
   },
+  { command: 'script', package: 'bsdutils', why: 'gives tests a terminal', onlyFor: 'test' },
 ];
 
 const STEPS = { modules: [modules, node], start: [system, modules, node, start], test: [system, modules, node, test] };
 
-const steps = STEPS[process.argv[2] ?? 'start'];
-if (!steps) fail(`there is no set-up "${process.argv[2]}"; there are ${Object.keys(STEPS).join(', ')}`);
-for (const step of steps) step();
+const wanted = process.argv[2] ?? 'start';
+const steps = STEPS[wanted];
+if (!steps) fail(`there is no set-up "${wanted}"; there are ${Object.keys(STEPS).join(', ')}`);
+for (const step of steps) await step();
 
 /** npm's own note of what it has installed is compared with the lockfile, so a change of either is seen. */
-function modules() {
+async function modules() {
   if (isInstalled()) return;
-  say('installing the npm packages (npm ci)');
-  const started = Date.now();
-  run(
-    'npm',
-    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
-    'is the npm registry reachable?',
+  const paths = Object.keys(lockedPackages()).filter((path) => path !== '');
+  say(
+    `first the npm packages (npm ci): about a minute${wanted === 'modules' ? '' : ', then the programs of the sandbox'}`,
   );
+  const started = Date.now();
+  const state = () => {
+    const there = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length;
+    // Some are for other platforms and never come.
+    return `npm ci: ${there} of at most ${paths.length} packages are unpacked`;
+  };
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
+  const ending = await whileWaiting(state, () => runChild('npm', args, { cwd: root }));
+  check(ending, 'npm ci', 'is the npm registry reachable?');
   say(`npm packages installed after ${seconds(started)} s`);
 }
 
 function isInstalled() {
   const note = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(note)) return false;
-  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const found = JSON.parse(readFileSync(note, 'utf8')).packages;
-  return Object.entries(wanted).every(([path, { version, optional, devOptional }]) => {
+  return Object.entries(lockedPackages()).every(([path, { version, optional, devOptional }]) => {
     return path === '' || optional || devOptional || found[path]?.version === version;
   });
+}
+
+function lockedPackages() {
+  return JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
 }
 
 /** Linux gets its Node as an npm package; elsewhere it must be there. */
@@ -63,33 +75,35 @@ function node() {
   );
 }
 
-function start() {
-  binaries(SANDBOX);
+async function start() {
+  await binaries(SANDBOX);
 }
 
-function test() {
-  binaries([...SANDBOX, 'helm']);
+async function test() {
+  await binaries([...SANDBOX, 'helm']);
 }
 
 /** Silent when all are there; otherwise the command itself says what it does and how far it is. */
-function binaries(names) {
+async function binaries(names) {
   const started = Date.now();
   const args = [join(root, 'src', 'main.ts'), 'sandbox', 'binaries', ...names];
-  const { status } = spawnSync('node', args, { cwd: root, env: environment(), stdio: ['ignore', 'ignore', 'inherit'] });
+  const options = { cwd: root, env: environment(), stdio: ['ignore', 'ignore', 'inherit'] };
+  const { status } = await runChild('node', args, options);
   if (status !== 0) fail('the programs of the sandbox could not be obtained; the lines above say why and what helps');
   if (Date.now() - started > 5000) say(`programs of the sandbox ready after ${seconds(started)} s`);
 }
 
-function system() {
+async function system() {
   if (process.platform !== 'linux') return;
-  const missing = SYSTEM.filter((need) => !(need.command ? isCommand(need.command) : existsSync(need.file)));
+  const needs = SYSTEM.filter(({ onlyFor = wanted }) => onlyFor === wanted);
+  const missing = needs.filter((need) => !(need.command ? isCommand(need.command) : existsSync(need.file)));
   if (missing.length === 0) return;
   const packages = missing.map((need) => need.package);
   for (const need of missing) say(`${need.package} is missing: it ${need.why}`);
   if (isCommand('apt-get') && process.getuid?.() === 0) {
     say(`installing ${packages.join(', ')}`);
-    run('apt-get', ['update', '-q'], 'are the Debian mirrors reachable?');
-    run('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...packages], 'see the lines above');
+    await run('apt-get', ['update', '-q'], 'are the Debian mirrors reachable?');
+    await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...packages], 'see the lines above');
   } else {
     // The work may get along without: a release needs no certificates for Go, a build no tar.
     say(`going on without; if something fails, ask an administrator for: apt-get install ${packages.join(' ')}`);
@@ -109,9 +123,12 @@ function environment() {
   return { ...env, PATH: path, NODE_USE_ENV_PROXY: '1' };
 }
 
-function run(command, args, cure) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
-  if (status !== 0) fail(`${command} ${args[0]} ${error ? `could not be run (${error.message})` : 'failed'}: ${cure}`);
+async function run(command, args, cure) {
+  check(await runChild(command, args, { cwd: root }), `${command} ${args[0]}`, cure);
+}
+
+function check({ status, error }, what, cure) {
+  if (status !== 0) fail(`${what} ${error ? `could not be run (${error.message})` : 'failed'}: ${cure}`);
 }
 
 function say(line) {

@@ -3,11 +3,11 @@
 //
 //   node scripts/test.mjs            everything
 //   node scripts/test.mjs verify     what needs no control plane
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { run as runChild } from './children.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const results = join(root, 'node_modules', '.cache', 'attune');
@@ -33,7 +33,8 @@ const SUITES = {
 
 mkdirSync(results, { recursive: true });
 const suites = process.argv[2] === 'verify' ? VERIFY : SUITES;
-const outcomes = Object.entries(suites).map(([name, suite]) => ({ name, ...run(name, suite) }));
+const outcomes = [];
+for (const [name, suite] of Object.entries(suites)) outcomes.push({ name, ...(await run(name, suite)) });
 
 process.stdout.write('\n');
 for (const { name, passed, failed, seconds } of outcomes) {
@@ -45,15 +46,14 @@ process.stdout.write(line);
 writeFileSync(join(results, 'test-summary.txt'), line);
 process.exit(sum('failed') === 0 ? 0 : 1);
 
-function run(name, { command, report }) {
+async function run(name, { command, report }) {
   process.stdout.write(`\n=== ${name}\n`);
   if (report) rmSync(report, { force: true });
   const [file, ...args] = command;
   const { env } = process;
   const started = performance.now();
-  const { status } = spawnSync(file, report ? [...args, `--outputFile.json=${report}`] : args, {
+  const { status } = await runChild(file, report ? [...args, `--outputFile.json=${report}`] : args, {
     cwd: root,
-    stdio: 'inherit',
     // Found by name in the folder of the npm packages, also when this script was not started by npm.
     env: { ...env, PATH: `${join(root, 'node_modules', '.bin')}:${env.PATH ?? ''}` },
   });

@@ -21,3 +21,10 @@ test('a reader that has gone is no reason to complain', async () => {
   const [stderr, [status]] = await Promise.all([text(program.stderr), once(program, 'exit')]);
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
 });
+
+test('nor is one of the errors: the program goes on to its end', async () => {
+  const program = spawn(process.execPath, [main, 'no-such-command'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  program.stderr.destroy();
+  const [status] = await once(program, 'exit');
+  expect(status).toBe(2);
+});

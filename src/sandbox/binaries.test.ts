@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ReleaseSite, releaseSite } from '../../test/support/release-site.ts';
-import { type BinaryOptions, findBinaries } from './binaries.ts';
+import { type BinaryOptions, findBinaries, whatIsToCome } from './binaries.ts';
 import { BINARY_NAMES, type BinaryName } from './pins.ts';
 import { publishedChecksum } from './release.ts';
 
@@ -43,6 +43,23 @@ describe.skipIf(process.platform !== 'linux')('programs from an official release
     const asked = site.requests.length;
     expect(await find(BINARY_NAMES)).toEqual(paths);
     expect(site.requests.length).toBe(asked);
+  });
+
+  test('are announced once, and what is done is told all the time', async () => {
+    const states: string[] = [];
+    await find(['etcd', 'kubectl', 'kwok'], { activity: (state) => states.push(state) });
+    expect(lines.filter((line) => line.startsWith('the first time'))).toEqual([lines[0]]);
+    const steps = [
+      /^etcd 3\.\S+ \(1 of 3\): loading etcd-v3/,
+      /^kubernetes 1\.\S+ \(2 of 3\): /,
+      /^kwok \S+ \(3 of 3\): /,
+    ];
+    for (const step of steps) expect(states).toContainEqual(expect.stringMatching(step));
+    expect(states).toContainEqual(expect.stringMatching(/: loading kubectl, \d+ of \d+ MB$/));
+    lines.length = 0;
+    states.length = 0;
+    await find(['etcd', 'kubectl', 'kwok'], { activity: (state) => states.push(state) });
+    expect([...lines, ...states]).toEqual([]);
   });
 
   test('are not taken when their sum is wrong', async () => {
@@ -122,6 +139,13 @@ test('a folder named by the user is asked first, and what it lacks comes from th
   expect(says(kwok)).toBe('kwok');
   expect(lines).toContain(`kwok: not in ${folder}`);
   expect((await find(['etcd'], { folder: join(dir, 'other') })).etcd).not.toContain('own');
+});
+
+test('a first start takes 8 to 15 minutes at worst, and that is said before', () => {
+  const text = whatIsToCome(['etcd', 'kubernetes', 'kwok'], '/cache');
+  expect(text).toMatch(/etcd 3\.\S+, kubernetes 1\.\S+, kwok 0\.\S+ must be fetched/);
+  expect(text).toContain('about 8 to 15 minutes');
+  expect(text).toContain('/cache');
 });
 
 test('without Go it says so', async () => {

@@ -13,7 +13,7 @@ import {
   type ReleaseSites,
   thisPlatform,
 } from './pins.ts';
-import { installRelease, type Progress, reasonOf } from './release.ts';
+import { type Activity, installRelease, type Progress, reasonOf, type Telling } from './release.ts';
 
 export interface BinaryOptions {
   readonly env: Environment;
@@ -22,6 +22,8 @@ export interface BinaryOptions {
   readonly sites?: ReleaseSites;
   /** The folder of the pinned Go modules. */
   readonly modules?: string;
+  /** Told at every step what is done at this moment, for somebody who waits for minutes. */
+  readonly activity?: Activity | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -41,11 +43,30 @@ export async function findBinaries<Name extends BinaryName>(
     if (path) found.set(name, path);
     else missing.set(componentOf(name), [...(missing.get(componentOf(name)) ?? []), name]);
   }
+  if (missing.size > 0) progress(whatIsToCome([...missing.keys()], binariesFolder(options.env)));
+  let at = 0;
   for (const [component, binaries] of missing) {
-    await obtain(component, binaries, options, progress);
+    at++;
+    const title = titleOf(component);
+    const activity = (state: string) => options.activity?.(`${title} (${at} of ${missing.size}): ${state}`);
+    await obtain(component, binaries, options, { say: (line) => progress(`${title}: ${line}`), activity });
     for (const binary of binaries) found.set(binary, cachePath(binary, options.env));
   }
   return Object.fromEntries(found) as Record<Name, string>;
+}
+
+const titleOf = (component: ComponentName): string => `${component} ${COMPONENTS[component].version}`;
+
+/** Said once, before minutes of work. */
+export function whatIsToCome(components: readonly ComponentName[], folder: string): string {
+  const minutes = (end: 'least' | 'most') =>
+    components.reduce((sum, component) => sum + COMPONENTS[component].buildMinutes[end], 0);
+  return [
+    `the first time, ${components.map(titleOf).join(', ')} must be fetched.`,
+    'Releases take a minute or two;',
+    `where they cannot be reached Go builds the programs, in about ${minutes('least')} to ${minutes('most')} minutes on two cores.`,
+    `Afterwards they are in ${folder}`,
+  ].join(' ');
 }
 
 function inFolder(name: BinaryName, options: BinaryOptions, progress: Progress): string | undefined {
@@ -76,13 +97,15 @@ async function obtain(
   component: ComponentName,
   binaries: readonly BinaryName[],
   options: BinaryOptions,
-  progress: Progress,
+  telling: Telling,
 ): Promise<void> {
   const { env } = options;
+  const { say } = telling;
   const folder = cacheFolder(component, env);
-  const title = `${component} ${COMPONENTS[component].version}`;
-  const say = (line: string) => progress(`${title}: ${line}`);
-  const waiting = (pid: number) => say(`process ${pid} is getting it; waiting`);
+  const waiting = (pid: number) => {
+    say(`process ${pid} is getting it; waiting`);
+    telling.activity(`waiting for process ${pid}, which is getting it`);
+  };
   makeFolder(
     binariesFolder(env),
     'set XDG_CACHE_HOME, or name a folder with the programs: --binaries, KUBEBUILDER_ASSETS',
@@ -91,8 +114,8 @@ async function obtain(
     const stillMissing = () => binaries.filter((name) => !inCache(name, env));
     const problems: string[] = [];
     const ways = [
-      { name: 'release', work: () => fromRelease(component, stillMissing(), options, say) },
-      { name: 'go build', work: () => fromSource(component, options, say) },
+      { name: 'release', work: () => fromRelease(component, stillMissing(), options, telling) },
+      { name: 'go build', work: () => fromSource(component, options, telling) },
     ];
     for (const way of ways) {
       if (stillMissing().length === 0) return;
@@ -105,7 +128,7 @@ async function obtain(
         say(problem);
       }
     }
-    if (stillMissing().length > 0) throw new Error(noWayLeft(title, problems));
+    if (stillMissing().length > 0) throw new Error(noWayLeft(titleOf(component), problems));
   });
 }
 
@@ -113,27 +136,28 @@ async function fromRelease(
   component: ComponentName,
   binaries: readonly BinaryName[],
   options: BinaryOptions,
-  say: Progress,
+  telling: Telling,
 ): Promise<void> {
   const platform = thisPlatform();
   for (const binary of binaries) {
     const release = COMPONENTS[component].release(options.sites ?? RELEASE_SITES, binary, platform);
     if (!release) throw new Error(`${binary} is not published for ${platform.os}`);
-    say(`loading ${release.url}`);
-    await installRelease(release, cachePath(binary, options.env), say, options.signal);
+    telling.say(`loading ${release.url}`);
+    await installRelease(release, cachePath(binary, options.env), telling, options.signal);
   }
 }
 
 /** All programs of the component at once: they share most of their sources, and one more costs little. */
-async function fromSource(component: ComponentName, options: BinaryOptions, say: Progress): Promise<void> {
+async function fromSource(component: ComponentName, options: BinaryOptions, telling: Telling): Promise<void> {
   const modules = options.modules ?? fileURLToPath(new URL('../../go', import.meta.url));
   const all = Object.keys(COMPONENTS[component].packages) as BinaryName[];
   const missing = all.filter((name) => !inCache(name, options.env));
-  say(`building ${missing.join(', ')} with Go; the first time takes minutes`);
+  const { least, most } = COMPONENTS[component].buildMinutes;
+  telling.say(`building ${missing.join(', ')} with Go, about ${least} to ${most} minutes`);
   await goBuild(component, missing, cacheFolder(component, options.env), {
     modules,
     env: options.env,
-    progress: say,
+    activity: telling.activity,
     signal: options.signal,
   });
 }

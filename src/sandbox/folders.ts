@@ -15,9 +15,14 @@ export function sandboxesFolder(env: Environment): string {
   return join(env['XDG_STATE_HOME'] || join(home(env), '.local', 'state'), 'attune', 'sandbox');
 }
 
-/** A sandbox's folder; the name becomes a path and a context in a kubeconfig, so it is kept plain. */
+/** The name becomes a path and a context in a kubeconfig, so it is kept plain. */
+export function isSandboxName(name: string): boolean {
+  return /^[a-z0-9][a-z0-9-]{0,39}$/.test(name);
+}
+
+/** A sandbox's folder. */
 export function sandboxFolder(env: Environment, name: string): string {
-  if (!/^[a-z0-9][a-z0-9-]{0,39}$/.test(name)) {
+  if (!isSandboxName(name)) {
     throw new Error(`a sandbox's name is up to 40 of a-z, 0-9 and -, beginning with a letter or digit, not "${name}"`);
   }
   return join(sandboxesFolder(env), name);

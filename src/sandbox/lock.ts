@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { atExit } from './at-exit.ts';
 import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
 
 export interface Waiting {
@@ -14,18 +15,29 @@ export interface Waiting {
 export async function locked<T>(path: string, options: Waiting, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true });
   const mine = `${path}.${randomUUID()}`;
+  let isHeld = false;
+  const giveBack = () => {
+    if (isHeld) rmSync(path, { force: true });
+    rmSync(mine, { force: true });
+  };
+  const callOff = atExit(giveBack);
   try {
     writeFileSync(mine, JSON.stringify({ ...ownIdentity(), nonce: mine }));
     await take(path, mine, options);
+    isHeld = true;
     removeLeftovers(path);
-    try {
-      return await work();
-    } finally {
-      rmSync(path, { force: true });
-    }
+    return await work();
   } finally {
-    rmSync(mine, { force: true });
+    giveBack();
+    callOff();
   }
+}
+
+/** Who has a lock: nobody, a living process, or one that was killed and has left its files. */
+export function lockState(path: string): 'free' | 'held' | 'left' {
+  const held = read(path);
+  if (held !== undefined) return isAlive(JSON.parse(held)) ? 'held' : 'left';
+  return leftovers(path).length > 0 ? 'left' : 'free';
 }
 
 /** The lock file appears complete or not at all: it is a second name of a file that was written before. */
@@ -57,15 +69,20 @@ function removeStale(path: string, mine: string, stale: string): void {
   rmSync(aside, { force: true });
 }
 
-/** Files of those who were killed while they waited or held the lock. */
 function removeLeftovers(path: string): void {
-  for (const entry of readdirSync(dirname(path))) {
-    if (!entry.startsWith(`${basename(path)}.`)) continue;
-    const file = join(dirname(path), entry);
-    const text = read(file);
-    // One that is just being written is not complete, and not left over.
-    if (text?.endsWith('}') && !isAlive(JSON.parse(text))) rmSync(file, { force: true });
-  }
+  for (const file of leftovers(path)) rmSync(file, { force: true });
+}
+
+/** Files of those who were killed while they waited or held the lock. */
+function leftovers(path: string): readonly string[] {
+  const files = readdirSync(dirname(path)).filter((entry) => entry.startsWith(`${basename(path)}.`));
+  return files
+    .map((entry) => join(dirname(path), entry))
+    .filter((file) => {
+      const text = read(file);
+      // One that is just being written is not complete, and not left over.
+      return text?.endsWith('}') && !isAlive(JSON.parse(text));
+    });
 }
 
 function linked(from: string, to: string): boolean {

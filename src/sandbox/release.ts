@@ -7,8 +7,16 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { Release } from './pins.ts';
 
-/** A line for whoever waits: what is being done, how far it is, how long it has taken. */
+/** A line for whoever waits, which stays to be read. */
 export type Progress = (line: string) => void;
+/** What is done at this moment and how far it is: called often, each time in the place of what was said before. */
+export type Activity = (state: string) => void;
+
+/** Both, for work that takes long. */
+export interface Telling {
+  readonly say: Progress;
+  readonly activity: Activity;
+}
 
 const ATTEMPTS = 3;
 /** A connection that brings nothing for so long is taken for dead. */
@@ -21,16 +29,18 @@ const STALL_MS = 30_000;
 export async function installRelease(
   release: Release,
   target: string,
-  progress: Progress,
+  telling: Telling,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const file = basename(release.url);
   const partial = join(dirname(target), `.${file}.part`);
+  telling.activity(`asking ${new URL(release.checksumUrl).host} for the checksum of ${file}`);
   const expected = publishedChecksum(await fetchText(release.checksumUrl, signal), file);
   if (!expected) throw new Error(`${release.checksumUrl} does not name a SHA-256 of ${file}`);
 
-  await load(release.url, partial, progress, signal);
+  await load(release.url, partial, telling, signal);
+  telling.activity(`comparing ${file} with its checksum`);
   const found = await sha256(partial);
   if (found !== expected) {
     await rm(partial);
@@ -62,14 +72,14 @@ function githubDigest(text: string, file: string): string | undefined {
   }
 }
 
-async function load(url: string, partial: string, progress: Progress, signal: AbortSignal): Promise<void> {
+async function load(url: string, partial: string, telling: Telling, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await loadRest(url, partial, progress, signal);
+      await loadRest(url, partial, telling.activity, signal);
       return;
     } catch (error) {
       if (attempt === ATTEMPTS || error instanceof Refused || signal.aborted) throw error;
-      progress(`${reasonOf(error)}; continuing`);
+      telling.say(`${reasonOf(error)}; continuing`);
     }
   }
 }
@@ -77,11 +87,12 @@ async function load(url: string, partial: string, progress: Progress, signal: Ab
 /** The server's answer will be the same next time. */
 class Refused extends Error {}
 
-async function loadRest(url: string, partial: string, progress: Progress, signal: AbortSignal): Promise<void> {
+async function loadRest(url: string, partial: string, activity: Activity, signal: AbortSignal): Promise<void> {
   const have = (await sizeOf(partial)) ?? 0;
   const stalled = new AbortController();
   let watchdog = setTimeout(() => stalled.abort(), STALL_MS);
   try {
+    activity(`loading ${basename(url)}`);
     const response = await fetch(url, {
       headers: have > 0 ? { range: `bytes=${have}-` } : {},
       signal: AbortSignal.any([signal, stalled.signal]),
@@ -91,7 +102,6 @@ async function loadRest(url: string, partial: string, progress: Progress, signal
     if (!response.ok || !response.body) throw new Refused(`${url} answered ${response.status}`);
     const offset = continued ? have : 0;
     const total = offset + Number(response.headers.get('content-length') ?? Number.NaN);
-    const report = reporter(basename(url), total, progress);
     let done = offset;
     // Written piece by piece: what has arrived before a cut need not come again.
     await using file = await open(partial, continued ? 'a' : 'w');
@@ -100,7 +110,7 @@ async function loadRest(url: string, partial: string, progress: Progress, signal
       watchdog = setTimeout(() => stalled.abort(), STALL_MS);
       await file.write(chunk);
       done += chunk.length;
-      report(done);
+      activity(loaded(basename(url), done, total));
     }
     if (Number.isFinite(total) && done !== total) throw new Error(`${url} ended after ${done} of ${total} bytes`);
   } finally {
@@ -108,17 +118,9 @@ async function loadRest(url: string, partial: string, progress: Progress, signal
   }
 }
 
-function reporter(file: string, total: number, progress: Progress): (done: number) => void {
-  const started = performance.now();
-  let told = started;
-  return (done) => {
-    const now = performance.now();
-    if (now - told < 2000) return;
-    told = now;
-    const megabytes = (bytes: number) => Math.round(bytes / 1_000_000);
-    const of = Number.isFinite(total) ? ` of ${megabytes(total)}` : '';
-    progress(`${file}: ${megabytes(done)}${of} MB, ${Math.round((now - started) / 1000)} s`);
-  };
+function loaded(file: string, done: number, total: number): string {
+  const megabytes = (bytes: number) => Math.round(bytes / 1_000_000);
+  return `loading ${file}, ${megabytes(done)}${Number.isFinite(total) ? ` of ${megabytes(total)}` : ''} MB`;
 }
 
 async function fetchText(url: string, signal: AbortSignal): Promise<string> {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { type Environment, sandboxesFolder } from './folders.ts';
 import { isAlive, type ProcessIdentity } from './process-identity.ts';
-import { end, forget, logsFolder, recorded } from './recorded-process.ts';
+import { end, endNow, forget, logsFolder, recorded } from './recorded-process.ts';
 
 /** What a sandbox's folder says about it to programs that did not start it. */
 export interface SandboxRecord {
@@ -49,6 +49,12 @@ export function isAbandoned(record: SandboxRecord | undefined): boolean {
   return record?.owner !== undefined && !isAlive(record.owner);
 }
 
+/** Whether a folder is what a killed process left of a removal or a beginning; logs alone are kept on purpose. */
+export function isRemnant(dir: string): boolean {
+  if (existsSync(join(dir, FILE)) || !existsSync(dir)) return false;
+  return readdirSync(dir).some((entry) => join(dir, entry) !== logsFolder(dir));
+}
+
 /** Ends every process of a sandbox and removes its folder, but for the data and the logs where they are to be kept. */
 export async function clearAway(dir: string, keep: boolean, keepLogs = false): Promise<void> {
   // The runner of pods goes first, as it starts processes itself; then whatever is recorded by now.
@@ -62,6 +68,23 @@ export async function clearAway(dir: string, keep: boolean, keepLogs = false): P
       forget(dir, name);
     }),
   );
+  remove(dir, keep, keepLogs);
+}
+
+/** The same for a sandbox of this process, in its last moment: nothing is waited for but the death of the processes. */
+export function clearAwayNow(dir: string, keep: boolean): void {
+  const record = readRecord(dir);
+  if (record?.owner?.pid !== process.pid || !isAlive(record.owner)) return;
+  const runner = recorded(dir).get('pods');
+  if (runner) endNow([runner]);
+  const processes = recorded(dir);
+  // One that does not go keeps its record: the next start tries again.
+  if (!endNow([...processes.values()])) return;
+  for (const name of processes.keys()) forget(dir, name);
+  remove(dir, keep, false);
+}
+
+function remove(dir: string, keep: boolean, keepLogs: boolean): void {
   const record = readRecord(dir);
   const logs = logsFolder(dir);
   if (!keepLogs) rmSync(logs, { recursive: true, force: true });

@@ -1,5 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { clearAbandoned } from './abandoned.ts';
 import type { ApiAccess } from './api-request.ts';
+import { atExit } from './at-exit.ts';
 import { type BinaryOptions, findBinaries } from './binaries.ts';
 import {
   API_COMPONENTS,
@@ -17,8 +19,8 @@ import { locked } from './lock.ts';
 import { freePorts } from './ports.ts';
 import { ownIdentity } from './process-identity.ts';
 import { apiReady, authorityWritten, controllersReady, etcdReady, nodesReady } from './readiness.ts';
-import type { Progress } from './release.ts';
-import { clearAway, isAbandoned, readRecord, type SandboxRecord, sandboxNames, writeRecord } from './sandbox-record.ts';
+import type { Activity, Progress } from './release.ts';
+import { clearAway, clearAwayNow, readRecord, type SandboxRecord, writeRecord } from './sandbox-record.ts';
 import { stages } from './stages.ts';
 
 const UNWRITABLE = 'set XDG_STATE_HOME';
@@ -31,15 +33,17 @@ export interface SandboxOptions {
   readonly nodes?: number;
   /** Keeps the data when the sandbox ends; the next one of the same name begins with it. */
   readonly keep?: boolean;
-  /** The sandbox ends with this process: what a killed process leaves behind, the next start of any sandbox clears. */
+  /** The sandbox ends with this process, however that ends; after a kill -9 the next start of any sandbox clears up. */
   readonly owned?: boolean;
   /** A line of JSON in `auditLog` for each request of others than the control plane itself. */
   readonly audit?: 'metadata';
   readonly etcdQuotaBytes?: number;
   /** Images, by the last part of their name, whose pods kwok leaves to the runner of processes. */
   readonly processImages?: readonly string[];
-  readonly binaries?: Omit<BinaryOptions, 'env'>;
+  readonly binaries?: Omit<BinaryOptions, 'env' | 'signal' | 'activity'>;
   readonly signal?: AbortSignal;
+  /** Told what is done at this moment. */
+  readonly activity?: Activity;
 }
 
 /** A running control plane. */
@@ -68,19 +72,25 @@ export async function startSandbox(options: SandboxOptions, progress: Progress):
   const { env, name } = options;
   const dir = sandboxFolder(env, name);
   const components = options.apiOnly ? API_COMPONENTS : [...API_COMPONENTS, ...NODE_COMPONENTS];
-  const { signal } = options;
+  const { signal, activity } = options;
   makeFolder(sandboxesFolder(env), UNWRITABLE);
-  const binaries = await findBinaries(components, { ...options.binaries, env, signal }, progress);
-  await clearAbandoned(env, progress);
+  const binaries = await findBinaries(components, { ...options.binaries, env, signal, activity }, progress);
+  activity?.('starting the control plane');
+  await clearAbandoned(env, progress, signal);
   const start = async (): Promise<Sandbox> => {
     const before = readRecord(dir);
     if (before && inspectSandbox(env, name)?.state === 'up') {
       if (options.keep) writeRecord(dir, { ...before, keep: true });
       throw new AlreadyUp(name, before.owner?.pid);
     }
-    const clear = (keepLogs: boolean) => clearAway(dir, before?.keep ?? false, keepLogs);
+    const keep = before?.keep ?? false;
+    const clear = (keepLogs: boolean) => clearAway(dir, keep, keepLogs);
     await clear(false);
-    return await startWithFreePorts(() => startOnce(dir, options, binaries, progress), clear, { progress, signal });
+    const callOff = atExit(() => clearAwayNow(dir, keep));
+    const attempt = () => startOnce(dir, options, binaries, progress);
+    const sandbox = await startWithFreePorts(attempt, clear, { progress, signal });
+    if (!options.owned) callOff();
+    return sandbox;
   };
   try {
     return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress), signal }, start);
@@ -117,19 +127,6 @@ export async function stopSandbox(env: Environment, name: string, keep: boolean,
     await clearAway(dir, keep || (record?.keep ?? false));
     return record !== undefined;
   });
-}
-
-async function clearAbandoned(env: Environment, progress: Progress): Promise<void> {
-  for (const name of sandboxNames(env)) {
-    const dir = sandboxFolder(env, name);
-    if (!isAbandoned(readRecord(dir))) continue;
-    await locked(`${dir}.lock`, { waiting: waitingFor(name, progress) }, async () => {
-      const record = readRecord(dir);
-      if (!isAbandoned(record)) return;
-      progress(`clearing away the sandbox ${name}, whose process ${record?.owner?.pid} has died`);
-      await clearAway(dir, record?.keep ?? false);
-    });
-  }
 }
 
 async function startOnce(

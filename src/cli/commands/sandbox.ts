@@ -7,11 +7,12 @@ import { layout } from '../../sandbox/control-plane.ts';
 import { readAdminToken } from '../../sandbox/credentials.ts';
 import { sandboxFolder } from '../../sandbox/folders.ts';
 import { inspectSandbox, inspectSandboxes, type SandboxReport } from '../../sandbox/inspect.ts';
-import { BINARY_NAMES, isBinaryName } from '../../sandbox/pins.ts';
+import { BINARY_NAMES, type BinaryName, isBinaryName } from '../../sandbox/pins.ts';
 import { runPods } from '../../sandbox/pods.ts';
 import { lastLines, logFile, logNames, start } from '../../sandbox/recorded-process.ts';
 import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
 import type { Io } from '../io.ts';
+import { type WaitingLine, whileWaiting } from '../waiting-line.ts';
 import { type SandboxRequest as Request, readSandboxRequest } from './sandbox-request.ts';
 
 const HELP = `attune sandbox: a real control plane on this machine, without containers
@@ -71,7 +72,7 @@ async function up(request: Request, io: Io): Promise<number> {
   const started = performance.now();
   const options = { name, nodes, apiOnly, keep, env: io.env, binaries: { folder }, signal: io.signal };
   try {
-    const sandbox = await startSandbox(options, (line) => io.stderr(`${line}\n`));
+    const sandbox = await waiting(io, ({ say, now: activity }) => startSandbox({ ...options, activity }, say));
     if (!apiOnly && process.platform === 'linux') startPodRunner(sandbox, io);
     sandbox.release();
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -178,8 +179,7 @@ async function logs(request: Request, io: Io): Promise<number> {
 
 async function kubectl(request: Request, io: Io): Promise<number> {
   const { kubeconfig } = existing(request, io);
-  const options = { env: io.env, folder: request.binaries, signal: io.signal };
-  const paths = await findBinaries(['kubectl'], options, (line) => io.stderr(`${line}\n`));
+  const paths = await found(['kubectl'], request, io);
   const child = spawn(paths.kubectl, request.operands, {
     stdio: 'inherit',
     env: { ...io.env, KUBECONFIG: kubeconfig },
@@ -195,10 +195,19 @@ async function binaries(request: Request, io: Io): Promise<number> {
   const unknown = request.operands.filter((name) => !isBinaryName(name));
   if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; there are ${BINARY_NAMES.join(', ')}`);
   const names = request.operands.length > 0 ? request.operands.filter(isBinaryName) : BINARY_NAMES;
-  const options = { env: io.env, folder: request.binaries, signal: io.signal };
-  const paths = await findBinaries(names, options, (line) => io.stderr(`${line}\n`));
+  const paths = await found(names, request, io);
   for (const name of names) io.stdout(`${name} ${paths[name]}\n`);
   return 0;
+}
+
+async function found<Name extends BinaryName>(names: readonly Name[], request: Request, io: Io) {
+  const options = { env: io.env, folder: request.binaries, signal: io.signal };
+  return await waiting(io, ({ say, now: activity }) => findBinaries(names, { ...options, activity }, say));
+}
+
+/** What goes on is told on stderr: the answer of a command may go into a pipe. */
+function waiting<T>(io: Io, work: (line: WaitingLine) => Promise<T>): Promise<T> {
+  return whileWaiting({ write: io.stderr, terminal: io.errorTerminal ?? {}, env: io.env }, work);
 }
 
 function existing(request: Request, io: Io): SandboxReport {

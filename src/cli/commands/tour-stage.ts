@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataObject } from '../../api/objects.ts';
@@ -12,12 +13,14 @@ import { type Page, pageFor } from '../help.ts';
 import type { Io } from '../io.ts';
 import { SOURCE_RESOURCES } from '../kind-words.ts';
 import { type Paint, painter, table } from '../table.ts';
+import { whileWaiting } from '../waiting-line.ts';
 import { startController } from './controller.ts';
 import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo } from './demo.ts';
 import { type Pods, rolledOut } from './demo-state.ts';
 
 const OWN_NAMESPACE = 'attune';
 const ARROW = '→';
+const INDENT = '   ';
 
 /** The tour as it is seen: each step says what it does, does it, and proves it by what the cluster shows. */
 export class Stage {
@@ -45,7 +48,19 @@ export class Stage {
   }
 
   detail(text: string): void {
-    this.say(`   ${this.#paint('dim', text)}`);
+    this.say(this.#detail(text));
+  }
+
+  #detail(text: string): string {
+    return `${INDENT}${this.#paint('dim', text)}`;
+  }
+
+  /** While something takes long, a line that is rewritten stands below what is told. */
+  async waiting<T>(work: (say: (text: string) => void, now: (state: string) => void) => Promise<T>): Promise<T> {
+    const { stdout: write, terminal, env } = this.#io;
+    return await whileWaiting({ write, terminal, env, indent: INDENT }, (line) =>
+      work((text) => line.say(this.#detail(text)), line.now),
+    );
   }
 
   done(text: string): void {
@@ -74,7 +89,7 @@ export class Stage {
     this.controllerEnded = startController(parsed.settings, [], this.#log(dir), io).then(() => {
       if (!this.#stop.signal.aborted) throw new Error('the controller has ended');
     });
-    await Promise.race([ready.promise, this.controllerEnded]);
+    await Promise.race([ready.promise, this.controllerEnded, whenAborted(this.#io.signal)]);
     this.done('it watches the whole cluster');
   }
 
@@ -168,5 +183,11 @@ function introduce({ kind, name, annotations, from }: DemoWorkload): readonly st
 }
 
 const nameOf = ({ kind, name }: Pick<DemoWorkload, 'kind' | 'name'>): string => `${kind.kind} ${name}`;
+
+/** Fails with the reason of the stop, so that nobody waits on. */
+async function whenAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
+}
 
 const since = (began: number): string => `${((performance.now() - began) / 1000).toFixed(1)} s`;

@@ -6,6 +6,7 @@ import { inspectSandbox } from '../../sandbox/inspect.ts';
 import { AlreadyUp, type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { readRecord } from '../../sandbox/sandbox-record.ts';
 import type { Io } from '../io.ts';
+import { endOfNpm } from '../signals.ts';
 import { Stage } from './tour-stage.ts';
 
 const USAGE = `attune tour [--once] [--keep] [--name NAME]
@@ -35,10 +36,11 @@ export async function runTour(argv: readonly string[], io: Io): Promise<number> 
     io.stdout(USAGE);
     return 0;
   }
+  const signal = AbortSignal.any([io.signal, endOfNpm(io.env)]);
   try {
-    return await tour(wanted, io);
+    return await tour(wanted, { ...io, signal });
   } catch (error) {
-    if (io.signal.aborted) return 130;
+    if (signal.aborted) return 130;
     io.stderr(`attune tour: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }
@@ -72,8 +74,12 @@ async function tour(wanted: Wanted, io: Io): Promise<number> {
     if (!wanted.once) await follow(wanted.name, stage, io.signal);
     return 0;
   } finally {
-    await stage.stopController();
-    stage.say(await sandbox.end());
+    // Whatever became of the controller, the sandbox does not stay.
+    try {
+      await stage.stopController();
+    } finally {
+      stage.say(await sandbox.end());
+    }
   }
 }
 
@@ -85,7 +91,7 @@ interface TourSandbox extends Pick<Sandbox, 'server' | 'kubeconfig' | 'dir'> {
 async function openSandbox({ name, keep }: Wanted, stage: Stage, io: Io): Promise<TourSandbox> {
   try {
     const options = { name, env: io.env, owned: !keep, signal: io.signal };
-    const sandbox = await startSandbox(options, (line) => stage.detail(line));
+    const sandbox = await stage.waiting((say, activity) => startSandbox({ ...options, activity }, say));
     const end = async (): Promise<string> => {
       if (!keep) await sandbox.stop();
       sandbox.release();
@@ -93,6 +99,7 @@ async function openSandbox({ name, keep }: Wanted, stage: Stage, io: Io): Promis
     };
     return { ...sandbox, end };
   } catch (error) {
+    if (io.signal.aborted) stage.say('\nEverything is cleared away.');
     const found = error instanceof AlreadyUp ? inspectSandbox(io.env, name) : undefined;
     // One that stands on its own is used and left standing; one that belongs to another tour is not ours to play in.
     if (!found?.server || readRecord(found.dir)?.owner) throw error;

@@ -84,5 +84,6 @@ it('a stop in the middle leaves nothing behind', { timeout: 180_000 }, async () 
   await untilLine(program, /A real control plane/);
   await until(() => inspectSandbox(env, name), { what: 'the beginning of a sandbox' });
   expect(await program.terminate()).toBe(130);
+  expect(program.lines).toContain('Everything is cleared away.');
   expect(inspectSandbox(env, name)).toBeUndefined();
 });
