@@ -1,4 +1,5 @@
 import type { Scenario } from './scenario.ts';
+import { AFTERMATH } from './scenarios/aftermath.ts';
 import { batch } from './scenarios/batch.ts';
 import { churn } from './scenarios/churn.ts';
 import { downtime } from './scenarios/downtime.ts';
@@ -27,5 +28,6 @@ export const SCENARIOS: readonly Scenario[] = [
   fanOut5000,
   idle,
   secrets20k,
+  ...AFTERMATH,
   secrets100k,
 ];

@@ -34,6 +34,15 @@ const TARGETS: readonly Target[] = [
   { what: 'Events per change', scenario: 'latency', figure: 'Events per change', atMost: 1 },
   { what: 'CPU ms per change', scenario: 'latency', figure: 'CPU ms per change', atMost: 2 },
   { what: 'RSS MB beside 50 pairs', scenario: 'latency', figure: 'RSS MB', atMost: 80 },
+  { what: '1 change → 1000 workloads: RSS MB 30 s later', scenario: 'memory-1000', figure: 'RSS MB', atMost: 90 },
+  { what: '1 change → 5000 workloads: RSS MB 30 s later', scenario: 'memory-5000', figure: 'RSS MB', atMost: 110 },
+  { what: '3 changes → 3000 workloads: RSS MB 30 s later', scenario: 'memory-3x3000', figure: 'RSS MB', atMost: 110 },
+  {
+    what: '3000 workloads, 20,000 Secrets: RSS MB 30 s after a change',
+    scenario: 'memory-secrets',
+    figure: 'RSS MB',
+    atMost: 130,
+  },
   { what: '20,000 Secrets: RSS MB', scenario: 'secrets-20k', size: 20_000, figure: 'RSS MB', atMost: 90 },
   { what: '20,000 Secrets: peak MB', scenario: 'secrets-20k', size: 20_000, figure: 'peak MB', atMost: 110 },
   {

@@ -12,7 +12,8 @@ interface Fan {
   readonly workloads: readonly string[];
 }
 
-async function createFan(arena: Arena, count: number): Promise<Fan> {
+/** So many Deployments that use one ConfigMap. */
+export async function createFan(arena: Arena, count: number): Promise<Fan> {
   const namespace = await arena.namespace(`bench-fan-out-${count}`);
   const source: SourceName = { kind: 'ConfigMap', namespace, name: 'shared' };
   const names = Array.from({ length: count }, (_, index) => `app-${index}`);
@@ -30,7 +31,8 @@ interface Spread {
   readonly done: number;
 }
 
-async function spread(arena: Arena, fan: Fan, deadlineMs: number): Promise<Spread> {
+/** Changes it, and waits until all have a new template. */
+export async function spread(arena: Arena, fan: Fan, deadlineMs: number): Promise<Spread> {
   arena.resetRollouts();
   const change = await arena.put(fan.source, fan.workloads);
   const complete = await arena.carriedOut(change, deadlineMs);

@@ -16,7 +16,7 @@ import { changeOneByOne } from './latency.ts';
 
 const NAMESPACES = 20;
 // Long enough for garbage that a start leaves behind to be collected, if it is at all.
-const REST_MS = 5000;
+const REST_MS = 15_000;
 
 interface Pile {
   readonly id: string;
@@ -93,6 +93,13 @@ function pileScenario({ id, number, sizes, quickSizes, bytes, long }: Pile): Sce
 
 async function createNamespaces(arena: Arena): Promise<void> {
   for (let index = 0; index < NAMESPACES; index++) await arena.namespace(`bench-pile-${index}`);
+}
+
+/** Secrets that nobody uses, for scenarios that are about something else. */
+export async function createFiller(arena: Arena, count: number, bytes: number): Promise<void> {
+  if (count === 0) return;
+  await createNamespaces(arena);
+  await createAll(arena.api, secrets(0, count, bytes));
 }
 
 export const secrets20k = pileScenario({

@@ -72,3 +72,19 @@ test('who cannot even begin to connect fails, and so do those who wait for a con
     Array(2).fill('api.test:6443: the connection failed (ENOENT)'),
   );
 });
+
+test('what a burst needed is closed when it is over, and a few connections are kept', async () => {
+  const { port, server } = await listen();
+  server.on('connection', (socket) => socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n')));
+  const lines = wire(() => connect({ host: '127.0.0.1', port }), 100);
+  const connections = () => new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
+  const burst = Array.from({ length: 30 }, get);
+  for (const exchange of burst) lines.send(exchange);
+  await Promise.all(burst.map(({ answered }) => answered));
+  expect(await connections()).toBe(30);
+  await eventually(connections).toBe(8);
+  const next = get();
+  lines.send(next);
+  expect((await next.answered).status).toBe(204);
+  expect(next.isReused).toBe(true);
+});

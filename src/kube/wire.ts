@@ -10,6 +10,9 @@ type Dial = () => Socket;
 // The API server closes idle connections after 90 s, many load balancers after 60 s. We must be first: a write on a
 // connection that is just being closed is neither known to be done nor known to be not done.
 const KEEP_ALIVE_MS = 50_000;
+// A burst may open hundreds, at 60 KB each: those that are more than a few changes need are closed when it is over.
+const KEPT = 8;
+const SURPLUS_MS = 3000;
 
 /**
  * Kept connections to one server, each of which carries one exchange at a time; the one used last is used first.
@@ -66,7 +69,11 @@ export class KeptLines implements Wire {
   #free(line: Line): void {
     const next = this.#nextWaiting();
     if (next) line.carry(next);
-    else this.#idle.push(line);
+    else {
+      // The last is used first: what lies above the first few is what only a burst needed.
+      line.rest(this.#idle.length < KEPT ? KEEP_ALIVE_MS : SURPLUS_MS);
+      this.#idle.push(line);
+    }
   }
 
   #gone(line: Line): void {
@@ -143,6 +150,13 @@ class Line implements Carrier {
     this.#socket.write(textOf(exchange.request));
   }
 
+  /** Closes unless it is used within so long. */
+  rest(ms: number): void {
+    this.#socket.setTimeout(ms);
+    // What waits for nothing must not keep a process alive.
+    this.#socket.unref();
+  }
+
   pause(): void {
     this.#socket.pause();
   }
@@ -176,10 +190,7 @@ class Line implements Carrier {
     this.#exchange = undefined;
     if (!reusable) this.#socket.destroy();
     else {
-      this.#socket.setTimeout(KEEP_ALIVE_MS);
       this.#socket.resume();
-      // What waits for nothing must not keep a process alive.
-      this.#socket.unref();
       this.#owner.free();
     }
     exchange?.complete();

@@ -93,7 +93,9 @@ KUBERNETES_NAMESPACE: {valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
 {{- if .Values.reloader.enableMetricsByNamespace }}
 METRICS_COUNT_BY_NAMESPACE: {value: enabled}
 {{- end }}
-NODE_OPTIONS: {value: {{ include "attune.nodeOptions" . | quote }}}
+{{- with include "attune.heapMiB" . }}
+NODE_OPTIONS: {value: "--max-old-space-size={{ . }}"}
+{{- end }}
 {{- end -}}
 
 {{- define "attune.env" -}}
@@ -129,13 +131,10 @@ NODE_OPTIONS: {value: {{ include "attune.nodeOptions" . | quote }}}
 {{- concat $all $theirs | toYaml -}}
 {{- end -}}
 
-{{/* A small young generation keeps resident memory low; the old one is bounded so that V8 collects before the kernel kills. */}}
-{{- define "attune.nodeOptions" -}}
---max-semi-space-size=2
-{{- with include "attune.heapMiB" . }} --max-old-space-size={{ . }}{{ end -}}
-{{- end -}}
-
-{{/* MiB for V8's heap: of the memory limit, 64 MiB are the runtime's own, and a quarter of the rest is for buffers. */}}
+{{/*
+MiB for V8's heap, so that it collects before the kernel kills: of the memory limit, 64 MiB are the runtime's own, and a
+quarter of the rest is for buffers.
+*/}}
 {{- define "attune.heapMiB" -}}
 {{- with .Values.reloader.deployment.gomemlimitOverride | include "attune.mebibytes" | default (include "attune.limitMiB" .) -}}
 {{- max 32 (mulf (subf (float64 .) 64) 0.75 | floor | int) -}}

@@ -7,6 +7,8 @@ import { KubeClient } from '../../kube/client.ts';
 import { type Connection, connect } from '../../kube/connection.ts';
 import { EventSink } from '../../kube/events.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import { shrinkAtRest } from '../../runtime/heap-at-rest.ts';
+import { setV8Flags } from '../../runtime/v8-flags.ts';
 import { createAlerts } from '../../telemetry/alerts.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
@@ -26,17 +28,8 @@ const FAREWELL_MS = 500;
 // workers' side room.
 const MAX_SOCKETS = 4096;
 
-/**
- * The optimising compilers cost 10 to 25 MB here and save no time: what takes time is the network, JSON and hashing, and
- * none of these is JavaScript.
- */
-function withoutOptimisers(): void {
-  const v8 = process.getBuiltinModule('node:v8');
-  for (const flag of ['--no-opt', '--no-maglev']) v8.setFlagsFromString(flag);
-}
-
 export async function runControllerCommand(argv: readonly string[], io: Io): Promise<number> {
-  withoutOptimisers();
+  setV8Flags(io.env['NODE_OPTIONS']);
   const parsed = parseSettings(argv, io.env);
   if (!parsed.ok) {
     for (const problem of parsed.problems) io.stderr(`Error: ${problem}\n`);
@@ -50,6 +43,7 @@ export async function runControllerCommand(argv: readonly string[], io: Io): Pro
     write: io.stderr,
     now: systemClock.wall,
   });
+  const leaveAsIs = shrinkAtRest(systemClock);
   try {
     await startController(parsed.settings, parsed.warnings, log, io);
     return 0;
@@ -57,6 +51,8 @@ export async function runControllerCommand(argv: readonly string[], io: Io): Pro
     if (io.signal.aborted) return 0;
     log.error(`Attune cannot go on: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
+  } finally {
+    leaveAsIs();
   }
 }
 

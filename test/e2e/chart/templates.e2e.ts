@@ -218,7 +218,8 @@ describe('always', () => {
     [null, undefined],
   ])('memory limit %s: heap of %s MiB', async (memory, heap) => {
     const options = environmentOf(await render(deployment({ resources: { limits: { memory } } })))['NODE_OPTIONS'];
-    expect(/--max-old-space-size=(\d+)/.exec(options ?? '')?.[1]).toBe(heap);
+    // Whatever else V8 is told is the program's own affair, the same without a chart.
+    expect(options).toBe(heap && `--max-old-space-size=${heap}`);
   });
 
   it('the pod is confined', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath, pid } from 'node:process';
@@ -14,11 +14,10 @@ import { receiver } from '../reloader/receiver.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const bundle = mkdtempSync(join(tmpdir(), 'attune-memory-'));
-// The program and the flags of the image.
+// The program of the image.
 beforeAll(() => void execFileSync(execPath, ['scripts/build.mjs', bundle], { cwd: ROOT }));
 afterAll(() => rmSync(bundle, { recursive: true }));
 const program = join(bundle, 'attune.mjs');
-const [, NODE_OPTIONS = ''] = /ENV NODE_OPTIONS=(.*)/.exec(readFileSync(join(ROOT, 'Containerfile'), 'utf8')) ?? [];
 
 const SECRETS = Array.from({ length: 100 }, (_, n) => n);
 const CHANGES = rounds(1, 4);
@@ -58,7 +57,7 @@ test.each(['that it rolls for', 'that it tells a webhook of'] as const)(
     await Promise.all(SECRETS.map((n) => plant(moves, n)));
     for (let n = 0; n < USED; n += USED_BY_EACH) await createUser(moves, n);
     const flags = mode === 'that it rolls for' ? [] : [`--webhook-url=${hook.url}`];
-    await using controller = await at.start(flags, { program, env: { NODE_OPTIONS } });
+    await using controller = await at.start(flags, { program });
     // What these use has to be asked for, one by one.
     await createUser(moves, USED);
     for (let round = 1; round <= CHANGES; round += 1) {

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execPath, kill } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stage } from '../../support/controller.ts';
+import { until } from '../../support/wait.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const PRELOAD = new URL('burst.mjs', import.meta.url).href;
+const bundle = mkdtempSync(join(tmpdir(), 'attune-burst-'));
+beforeAll(() => void execFileSync(execPath, ['scripts/build.mjs', bundle], { cwd: ROOT }));
+afterAll(() => rmSync(bundle, { recursive: true }));
+
+interface Heap {
+  readonly young: number;
+  readonly during: number;
+  readonly now: number;
+}
+
+const SHRUNK_MS = 60_000;
+
+test.each([
+  ['the bundle', { program: join(bundle, 'attune.mjs') }],
+  ['the sources', {}],
+])('%s, started by hand, takes little for a burst and gives it back', { timeout: 120_000 }, async (_, what) => {
+  await using at = await stage();
+  await using attune = await at.start([], { ...what, env: { NODE_OPTIONS: `--import=${PRELOAD}` } });
+  kill(attune.pid, 'SIGUSR2');
+  const told = () => attune.lines.filter((line) => line.startsWith('{"young"')).map((line) => JSON.parse(line) as Heap);
+  const { young, during } = await until(() => told().at(0), { what: 'the burst' });
+  // Left alone it is 128. What the sources take to be loaded comes before anybody can say anything about it.
+  expect(young).toBeLessThanOrEqual(16);
+  expect(during).toBeGreaterThan(40);
+  const isSmall = () => (told().at(-1)?.now ?? during) < during / 2;
+  await until(isSmall, { what: 'a small heap', deadlineMs: SHRUNK_MS });
+});
