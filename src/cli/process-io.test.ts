@@ -23,8 +23,17 @@ test('a reader that has gone is no reason to complain', async () => {
 });
 
 test('nor is one of the errors: the program goes on to its end', async () => {
-  const program = spawn(process.execPath, [main, 'no-such-command'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const script = `
+    import { processIo } from './process-io.ts';
+    const io = processIo(new AbortController().signal);
+    process.stdin.resume().on('end', () => {
+      io.stderr('nobody reads this\\n');
+      setTimeout(() => process.exit(7), 20);
+    });`;
+  const argv = ['--input-type=module-typescript', '-e', script];
+  const program = spawn(process.execPath, argv, { cwd: import.meta.dirname, stdio: ['pipe', 'ignore', 'pipe'] });
   program.stderr.destroy();
-  const [status] = await once(program, 'exit');
-  expect(status).toBe(2);
+  await once(program.stderr, 'close');
+  program.stdin.end();
+  expect(await once(program, 'exit')).toEqual([7, null]);
 });
