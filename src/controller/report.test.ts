@@ -218,21 +218,6 @@ test('a standby says and counts nothing of what others do', () => {
   expect(metric('attune_reverted_total')).toBe(0);
 });
 
-test('what cannot be read is told once for each kind and cause, and then counted', () => {
-  const { deps, lines, metric } = tellingWorld();
-  const report = new Report(deps);
-  const secret = (n: number): SourceRef => ({ kind: 'Secret', namespace: 'shop', name: `db-${n}` });
-  for (let n = 0; n < 50; n += 1) report.unreadable(secret(n), refusal(403, 'Forbidden'));
-  expect(at('warning', lines)).toHaveLength(1);
-  expect(lines[0]).toContain('cannot read Secret shop/db-0: get');
-  expect(lines[0]).toContain('cure="grant get on secrets"');
-  for (let n = 0; n < 50; n += 1) report.unreadable(secret(n), refusal(503, 'ServiceUnavailable'));
-  report.unreadable(APP, refusal(403, 'Forbidden'));
-  expect(at('warning', lines)).toHaveLength(3);
-  expect(metric('attune_source_read_errors_total{kind="Secret",reason="Forbidden"}')).toBe(50);
-  expect(metric('attune_source_read_errors_total{kind="ConfigMap",reason="Forbidden"}')).toBe(1);
-});
-
 test('Events that do not arrive are told for many at once, with a cure where there is one', () => {
   const { deps, events, lines } = tellingWorld();
   const report = new Report(deps);
@@ -250,17 +235,6 @@ test('Events that do not arrive are told for many at once, with a cure where the
     'Events do not arrive: get /api/v1/namespaces/shop/secrets/db: 403 Forbidden',
   ]);
   expect(lines[2]).toContain('grant create and patch on events');
-});
-
-test('an outage is no line for each try', () => {
-  const { clock, deps, lines } = tellingWorld();
-  const report = new Report(deps);
-  for (let second = 0; second < 120; second += 1) {
-    report.waitingForServer(refusal(0, 'Unreachable'));
-    report.electionTrouble(refusal(0, 'Unreachable'));
-    clock.advance(1000);
-  }
-  expect(lines).toHaveLength(4);
 });
 
 const tracesOf = (events: readonly EventPost[]): readonly Trace[] =>

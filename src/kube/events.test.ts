@@ -1,61 +1,14 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { event, startSink } from '../../test/support/event-sink.ts';
 import { eventually } from '../../test/support/eventually.ts';
-import { type Answer, type ScriptedApi, scriptedApi } from '../../test/support/scripted-api.ts';
-import { virtualClock } from '../../test/support/virtual-clock.ts';
+import type { Answer, ScriptedApi } from '../../test/support/scripted-api.ts';
 import { CONFIG_MAPS } from '../api/resources.ts';
-import { KubeClient } from './client.ts';
 import type { EventPost } from './event-post.ts';
-import { EventSink } from './events.ts';
 
-const cleanUp: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanUp.splice(0).reverse()) await clean();
-});
-
-type Script = Partial<Record<'create' | 'patch' | 'get', readonly Answer[]>>;
-
-async function start(script: Script = {}, maxBytes?: number) {
-  const ok: Answer = (exchange) => exchange.json(200, {});
-  const api = await scriptedApi({ create: [ok], patch: [ok], get: [ok], ...script });
-  const client = new KubeClient(api.connection);
-  const clock = virtualClock(Date.UTC(2001, 0, 1));
-  cleanUp.push(
-    () => api[Symbol.asyncDispose](),
-    () => client.close(),
-  );
-  const told: string[] = [];
-  const sink = new EventSink({
-    client,
-    clock,
-    maxBytes,
-    report: {
-      dropping: (cause, { regarding }) => void told.push(`dropping: ${cause}, ${regarding.name}`),
-      dropped: (cause, count) => void told.push(`dropped: ${cause}, ${count}`),
-      refused: ({ reason }) => void told.push(`refused: ${reason}`),
-    },
-  });
-  /** Until so many have been handled. */
-  const handled = async (count: number, stepMs = 20) => {
-    await eventually(() => {
-      clock.advance(stepMs);
-      return sink.counts.sent + sink.counts.failed;
-    }).toBe(count);
-  };
-  return { api, client, clock, sink, told, handled };
-}
-
-const event = (message: string, name = 'web'): EventPost => ({
-  regarding: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name, uid: `uid-${name}` },
-  type: 'Normal',
-  reason: 'Reloaded',
-  message,
-  component: 'attune',
-  fieldManager: 'attune',
-});
 const bodies = (api: ScriptedApi) => api.requests.map((r) => `${r.verb} ${JSON.parse(r.body).message ?? r.body}`);
 
 test('an Event may carry annotations; with others it is no repetition, and they count for the room that there is', async () => {
-  const { api, sink, handled, told } = await start({}, 8192);
+  const { api, sink, handled, told } = await startSink({}, 8192);
   const about = (sources: string): EventPost => ({
     ...event('rolled'),
     annotations: { 'attune.dev/sources': sources },
@@ -81,7 +34,7 @@ test('Events of one object arrive in their order, however slow one is; others do
     arrived.push(message);
     exchange.json(201, {});
   };
-  const { sink, handled } = await start({ create: [answer] });
+  const { sink, handled } = await startSink({ create: [answer] });
   for (const message of ['reloaded', 'reverted']) sink.post(event(message));
   sink.post(event('of another', 'api'));
   await handled(1);
@@ -92,7 +45,7 @@ test('Events of one object arrive in their order, however slow one is; others do
 });
 
 test('an Event as kubectl describe shows it', async () => {
-  const { api, sink, handled } = await start();
+  const { api, sink, handled } = await startSink();
   sink.post(event('rolled'));
   await handled(1);
   const [request] = api.requests;
@@ -111,7 +64,7 @@ test('an Event as kubectl describe shows it', async () => {
 });
 
 test('long names and messages are cut to what the server accepts', async () => {
-  const { api, sink, handled } = await start();
+  const { api, sink, handled } = await startSink();
   sink.post(event('m'.repeat(2000), 'n'.repeat(253)));
   await handled(1);
   const body = JSON.parse(api.requests[0]?.body ?? '');
@@ -120,7 +73,7 @@ test('long names and messages are cut to what the server accepts', async () => {
 });
 
 test('a repetition counts up; after ten minutes it is an Event of its own', async () => {
-  const { api, clock, sink, handled } = await start();
+  const { api, clock, sink, handled } = await startSink();
   for (let i = 1; i <= 3; i += 1) {
     sink.post(event('rolled'));
     await handled(i);
@@ -144,7 +97,7 @@ test('a repetition counts up; after ten minutes it is an Event of its own', asyn
 
 test('repetitions that wait are one request, and one that comes while it is under way is counted up after it', async () => {
   const gate = Promise.withResolvers<void>();
-  const { api, clock, sink, handled } = await start({ create: [(e) => gate.promise.then(() => e.json(200, {}))] });
+  const { api, clock, sink, handled } = await startSink({ create: [(e) => gate.promise.then(() => e.json(200, {}))] });
   for (let i = 0; i < 3; i += 1) sink.post(event('rolled'));
   await eventually(() => {
     clock.advance(1);
@@ -162,7 +115,7 @@ test('repetitions that wait are one request, and one that comes while it is unde
 });
 
 test('an Event that is gone, or must not be patched, is created anew', async () => {
-  const { api, sink, handled } = await start({
+  const { api, sink, handled } = await startSink({
     patch: [(e) => e.status(404, 'NotFound'), (e) => e.status(403, 'Forbidden')],
   });
   for (let i = 1; i <= 3; i += 1) {
@@ -174,7 +127,7 @@ test('an Event that is gone, or must not be patched, is created anew', async () 
 });
 
 test('an object that talks too much is cut off, and no other; that is told twice, not for each', async () => {
-  const { clock, sink, told, handled } = await start();
+  const { clock, sink, told, handled } = await startSink();
   for (let i = 0; i < 40; i += 1) sink.post(event(`message ${i}`));
   sink.post(event('hello', 'other'));
   await handled(26);
@@ -197,7 +150,7 @@ test('fifteen hundred at once arrive, a few at a time', async () => {
     open -= 1;
     e.json(200, {});
   };
-  const { sink, told, handled } = await start({ create: [answer], patch: [answer] });
+  const { sink, told, handled } = await startSink({ create: [answer], patch: [answer] });
   for (let i = 0; i < 1500; i += 1) sink.post(event(`Changes detected in 'app-${i}' of type 'CONFIGMAP'`, `web-${i}`));
   await handled(1500);
   expect(sink.counts).toEqual({ sent: 1500, dropped: 0, failed: 0 });
@@ -207,7 +160,7 @@ test('fifteen hundred at once arrive, a few at a time', async () => {
 });
 
 test('memory is bounded by bytes: what finds no room is dropped and counted, and told at the beginning and the end', async () => {
-  const { sink, told, handled } = await start({}, 10_000);
+  const { sink, told, handled } = await startSink({}, 10_000);
   const long = 'm'.repeat(1000);
   for (let i = 0; i < 10; i += 1) sink.post(event(long, `web-${i}`));
   expect(told).toEqual(['dropping: full, web-3']);
@@ -221,7 +174,7 @@ test('memory is bounded by bytes: what finds no room is dropped and counted, and
 });
 
 test('what the server does not take is told, and the next Event goes on', async () => {
-  const { api, sink, told, handled } = await start({
+  const { api, sink, told, handled } = await startSink({
     create: [(e) => e.status(403, 'Forbidden'), (e) => e.json(200, {})],
   });
   for (const name of ['a', 'b', 'c']) sink.post(event('hello', name));
@@ -233,7 +186,7 @@ test('what the server does not take is told, and the next Event goes on', async 
 
 test('a server that asks to be left alone is left alone, and nothing is lost by that', async () => {
   const tired: Answer = (e) => e.json(429, { kind: 'Status', reason: 'TooManyRequests' }, { 'retry-after': '7' });
-  const { api, clock, sink, told, handled } = await start({
+  const { api, clock, sink, told, handled } = await startSink({
     create: [...Array.from({ length: 6 }, () => tired), (e) => e.json(200, {})],
   });
   for (let i = 0; i < 20; i += 1) sink.post(event('hello', `web-${i}`));
@@ -250,7 +203,7 @@ test('a server that asks to be left alone is left alone, and nothing is lost by 
 });
 
 test('an answer that is lost does not make two Events', async () => {
-  const { api, sink, handled } = await start({
+  const { api, sink, handled } = await startSink({
     create: [(e) => e.cut(), (e) => e.status(409, 'AlreadyExists'), (e) => e.json(200, {})],
   });
   sink.post(event('rolled'));
@@ -261,7 +214,7 @@ test('an answer that is lost does not make two Events', async () => {
 });
 
 test('one that never arrives is given up, and does not hold up the others for ever', async () => {
-  const { api, sink, told, handled } = await start({ create: [(e) => e.status(500, 'InternalError')] });
+  const { api, sink, told, handled } = await startSink({ create: [(e) => e.status(500, 'InternalError')] });
   sink.post(event('rolled'));
   await handled(1, 1000);
   expect(sink.counts).toEqual({ sent: 0, dropped: 0, failed: 1 });
@@ -271,7 +224,7 @@ test('one that never arrives is given up, and does not hold up the others for ev
 
 test('other calls go first, but not for ever', async () => {
   const gate = Promise.withResolvers<void>();
-  const { api, client, clock, sink } = await start({ get: [(e) => gate.promise.then(() => e.json(200, {}))] });
+  const { api, client, clock, sink } = await startSink({ get: [(e) => gate.promise.then(() => e.json(200, {}))] });
   const other = client.get(CONFIG_MAPS, { namespace: 'a', name: 'b' });
   await eventually(() => api.requests.length).toBe(1);
   sink.post(event('rolled'));
@@ -284,7 +237,7 @@ test('other calls go first, but not for ever', async () => {
 });
 
 test('close sends what waits', async () => {
-  const { api, clock, sink } = await start();
+  const { api, clock, sink } = await startSink();
   for (const name of ['a', 'b', 'c']) sink.post(event('hello', name));
   const closing = sink.close(1000);
   sink.post(event('late', 'd'));
@@ -296,7 +249,7 @@ test('close sends what waits', async () => {
 });
 
 test('close gives up at its deadline, and says how many were left', async () => {
-  const { api, clock, sink, told } = await start({ create: [() => {}] });
+  const { api, clock, sink, told } = await startSink({ create: [() => {}] });
   for (let i = 0; i < 20; i += 1) sink.post(event('hello', `web-${i}`));
   const closing = sink.close(1000);
   await clock.run(20);
