@@ -76,7 +76,7 @@ async function inCluster(options: ConnectOptions): Promise<Connection> {
   if (!host || !port) {
     throw new Error(
       'no way to the API server: $KUBECONFIG is not set, ~/.kube/config does not exist, and this is not a pod ' +
-        '(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)',
+        '(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set); name a kubeconfig with --kubeconfig',
     );
   }
   const tls = fileTls({}, { ca: join(serviceAccountDir, 'ca.crt') }, clock);
