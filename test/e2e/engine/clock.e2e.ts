@@ -37,7 +37,7 @@ async function shop() {
 
 test('a change that waits goes when its time has come, wherever the wall clock jumps meanwhile', async () => {
   const { audit, start, wallOff, setData } = await shop();
-  await using attune = await start(['--quiet-period=3s']);
+  await using attune = await start(['--quiet-period=3s', '--log-level=debug']);
   const seen = () => attune.lines.filter((line) => /ConfigMap .*app changed/.test(line)).length;
   const jumps = [-1, 30, 0];
   for (const [n, hours] of jumps.entries()) {

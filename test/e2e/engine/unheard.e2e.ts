@@ -26,7 +26,11 @@ async function unheard() {
   const audit = await Audit.of(shop, ['ConfigMap', 'Secret', 'Job', ...KINDS]);
   const proxy = await faultProxy();
   const start = () =>
-    startController({ home, access: proxy.access, flags: [`--namespaces=${shop}`, '--quiet-period=2s'] });
+    startController({
+      home,
+      access: proxy.access,
+      flags: [`--namespaces=${shop}`, '--quiet-period=2s', '--log-level=debug'],
+    });
   const judge = () =>
     KINDS.map((kind) => {
       const revisions = revisionsOf(audit, kind, 'web');
