@@ -128,7 +128,8 @@ export async function startController(
 
 /** Who starts on the wrong cluster is to see it in the first line. */
 function sayWhoStarts({ compat, scope }: Settings, { server, context }: Connection, log: Log): void {
-  log.info(compat ? 'Starting Reloader' : `Starting Attune ${VERSION}`, {
+  // Upstream's words, in both modes: people search their logs for them.
+  log.info(compat ? 'Starting Reloader' : `Starting Reloader: Attune ${VERSION}`, {
     program: 'attune',
     version: VERSION,
     mode: compat ? 'stakater' : 'default',
@@ -137,7 +138,6 @@ function sayWhoStarts({ compat, scope }: Settings, { server, context }: Connecti
     context: context ?? 'in-cluster',
     namespaces: namespacesIn(scope),
   });
-  // Upstream's wording: people search their logs for it.
   if (scope.mode === 'namespaces') log.info(`Watching scoped namespaces: ${scope.namespaces.join(', ')}`);
 }
 

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { Audit } from '../../support/audit.ts';
 import { connectProxy } from '../../support/connect-proxy.ts';
 import { type Stage, stage } from '../../support/controller.ts';
 import { controlPlane } from '../../support/sandbox.ts';
 import { socksProxy } from '../../support/socks-proxy.ts';
-import { until } from '../../support/wait.ts';
+import { movesIn, untilMarked } from '../reloader/moves.ts';
 import { bundle, imageEnvironment } from './bundle.ts';
 
 const { program, call, file, metafile } = bundle();
@@ -148,15 +149,23 @@ describe('every part that is loaded when it is called for works from the bundle'
 describe.each([
   ['block', block],
   ['flow', flow],
-])('with a kubeconfig in the %s style of YAML', (_, style) => {
-  it('the controller works, and `explain` finds what it is asked for', async () => {
-    const path = file('controller', style(withToken()));
+])('with a kubeconfig in the %s style of YAML', (name, style) => {
+  it('the controller rolls, `explain` and `doctor` answer', async () => {
+    const moves = movesIn(scene.space);
+    await using audit = await Audit.of(scene.space, ['Deployment']);
+    await moves.createSource('ConfigMap', name, { value: '1' });
+    await moves.createUser(name, name);
+    const path = file(`kubeconfig-${name}`, style(withToken()));
     const controller = await scene.start([], { program, env: { ...imageEnvironment(), KUBECONFIG: path } });
     await using _stop = controller;
-    expect(await controller.ask('/readyz')).toMatchObject({ status: 200 });
-    const answer = await call(['explain', 'deployment/none', '--kubeconfig', path]);
-    expect(answer.stderr).toContain(`there is no Deployment ${scene.space}/none`);
-    await until(() => controller.lines.some((line) => line.includes('Attune is ready')), { what: 'its word' });
+    await moves.setData('ConfigMap', name, { value: '2' });
+    await untilMarked(audit, 'Deployment', name, { value: '2' });
+    const explained = await call(['explain', `deployment/${name}`, '--kubeconfig', path]);
+    expect([explained.code, explained.stderr]).toEqual([0, '']);
+    expect(explained.stdout).toContain(`✓ ConfigMap ${name}: a change rolls it (auto)`);
+    const admin = file(`admin-${name}`, style(config({ user: { token: plane.token } })));
+    const diagnosed = await call(['doctor', '-n', scene.space, '--kubeconfig', admin]);
+    expect([diagnosed.code, diagnosed.stdout]).toEqual([0, expect.stringContaining('Nothing would change')]);
     expect(await controller.stop()).toBe(0);
   });
 });
@@ -181,7 +190,7 @@ it('the first line says which version starts, on which cluster, as whom, for whi
   const controller = await scene.start(flags, { program, env: { KUBECONFIG: '/none' } });
   await using _stop = controller;
   expect(JSON.parse(controller.lines[0] ?? '')).toMatchObject({
-    msg: expect.stringMatching(/^Starting Attune \d/),
+    msg: expect.stringMatching(/^Starting Reloader: Attune \d/),
     server: expect.stringContaining(new URL(plane.server).host),
     context: 'here',
     namespaces: scene.space,
