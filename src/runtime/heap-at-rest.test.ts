@@ -79,3 +79,16 @@ test('V8 gives back what it had taken', () => {
   expect(grown).toBeGreaterThan(20 * MB);
   expect(left).toBeLessThan(2 * MB);
 });
+
+test('and the young generation is afterwards as large as it was held before', () => {
+  const script = `
+    const { v8Heap } = await import(${JSON.stringify(new URL('heap-at-rest.ts', import.meta.url).href)});
+    const { setV8Flags } = await import(${JSON.stringify(new URL('v8-flags.ts', import.meta.url).href)});
+    setV8Flags('');
+    v8Heap.shrink();
+    const spaces = process.getBuiltinModule('node:v8').getHeapSpaceStatistics();
+    console.log(spaces.find(({ space_name }) => space_name === 'new_space').space_size / 2 ** 20);
+  `;
+  const text = execFileSync(execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
+  expect(Number(text)).toBe(4);
+});

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { restoreYoungGeneration } from './young-generation.ts';
 
 /** The memory of a process, as far as its collector has to do with it. */
 export interface Heap {
@@ -21,6 +22,7 @@ export const v8Heap: Heap = {
     process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc');
     // Only a new context has the function.
     process.getBuiltinModule('node:vm').runInNewContext(`globalThis.gc?.({ type: 'major', flavor: 'last-resort' })`);
+    restoreYoungGeneration();
   },
 };
 

@@ -1,3 +1,5 @@
+import { holdYoungGeneration } from './young-generation.ts';
+
 interface Setting {
   readonly flag: string;
   /** What a user may have said about the same thing. */
@@ -9,9 +11,6 @@ const SETTINGS: readonly Setting[] = [
   // and none of these is JavaScript.
   { flag: '--no-opt', topic: /^--(no-?)?(opt|turbofan)$/ },
   { flag: '--no-maglev', topic: /^--(no-?)?maglev$/ },
-  // The young generation stays as large as it is, about 2 MB. It would grow to 32 and more in a burst, and keep that. Its
-  // largest size could be given in words of its own, but these are read before there is a program.
-  { flag: '--semi-space-growth-factor=1', topic: /semi-space/ },
 ];
 
 /**
@@ -20,8 +19,8 @@ const SETTINGS: readonly Setting[] = [
  */
 export function setV8Flags(nodeOptions = ''): void {
   const said = [...process.execArgv, ...nodeOptions.split(/\s+/)].map((option) => option.replaceAll('_', '-'));
+  const isSaid = (topic: RegExp): boolean => said.some((option) => topic.test(option));
   const v8 = process.getBuiltinModule('node:v8');
-  for (const { flag, topic } of SETTINGS) {
-    if (!said.some((option) => topic.test(option))) v8.setFlagsFromString(flag);
-  }
+  for (const { flag, topic } of SETTINGS) if (!isSaid(topic)) v8.setFlagsFromString(flag);
+  if (!isSaid(/semi-space/)) holdYoungGeneration();
 }
