@@ -1,31 +1,14 @@
 import { expect, test } from 'vitest';
 import { APP, web } from '../../test/support/engine-world.ts';
-import { tellingWorld } from '../../test/support/telling-world.ts';
+import { change, state, tellingWorld, WRITTEN } from '../../test/support/telling-world.ts';
 import { SOURCES } from '../api/annotations.ts';
-import type { SourceRef } from '../api/sources.ts';
-import { isUndelivered, type Trace } from '../cli/traces.ts';
 import type { Verdict } from '../domain/verdict.ts';
-import type { EventPost } from '../kube/event-post.ts';
 import { KubeError } from '../kube/kube-error.ts';
-import type { Change } from './act.ts';
 import { Report } from './report.ts';
-import { newState, sourceId } from './workload-state.ts';
+import { newState } from './workload-state.ts';
 
 const WHAT = "'web' of type 'Deployment' in namespace 'shop'";
 
-const change = (name: string, kind: SourceRef['kind'] = 'ConfigMap'): Change => {
-  const ref: SourceRef = { kind, namespace: 'shop', name };
-  return {
-    id: sourceId(ref),
-    ref,
-    verdict: { reload: true, because: 'auto', rule: 'auto is set', container: 0 },
-    difference: 'changed',
-    since: 1,
-    current: 'B',
-    mark: 'b',
-  };
-};
-const state = () => newState(web(3), undefined);
 const at = (level: string, lines: readonly string[]) => lines.filter((line) => line.includes(`level=${level}`));
 
 const refusal = (status: number, reason: string, detail?: string) =>
@@ -33,7 +16,6 @@ const refusal = (status: number, reason: string, detail?: string) =>
 
 /** The fields by which a line about a workload is found, as logrus prints them. */
 const FOUND_BY = /kind=Deployment (?:.* )?name=web namespace=shop/;
-const WRITTEN = { job: undefined };
 
 test('one source: the words of Stakater, and fields to filter by', () => {
   const { deps, events, lines } = tellingWorld();
@@ -235,52 +217,4 @@ test('Events that do not arrive are told for many at once, with a cure where the
     'Events do not arrive: get /api/v1/namespaces/shop/secrets/db: 403 Forbidden',
   ]);
   expect(lines[2]).toContain('grant create and patch on events');
-});
-
-const tracesOf = (events: readonly EventPost[]): readonly Trace[] =>
-  events.map(({ annotations, ...event }, n) => ({ ...event, at: '', version: n, sources: annotations?.[SOURCES] }));
-const beyond = { ...APP, name: 'app-39' };
-
-test('explain understands Events of several sources, also of those that the message does not name', () => {
-  const { deps, events } = tellingWorld();
-  const report = new Report(deps);
-  const many = Array.from({ length: 40 }, (_, n) => change(`app-${n}`));
-  const undelivered = (ref: SourceRef) => isUndelivered(tracesOf(events), ref);
-  report.reverted(state(), [APP], false);
-  expect([undelivered(APP), undelivered(beyond)]).toEqual([true, false]);
-  report.reverted(
-    state(),
-    many.map(({ ref }) => ref),
-    false,
-  );
-  expect([undelivered(APP), undelivered(beyond)]).toEqual([true, true]);
-  // Neither is hidden, nor ended, by a reload of others.
-  report.reloaded(
-    state(),
-    Array.from({ length: 40 }, (_, n) => change(`other-${n}`)),
-    0,
-    WRITTEN,
-  );
-  expect([undelivered(APP), undelivered(beyond)]).toEqual([true, true]);
-  report.reloaded(state(), [change('db', 'Secret'), change('app')], 0, WRITTEN);
-  expect([undelivered(APP), undelivered(beyond)]).toEqual([false, true]);
-  report.reloaded(state(), many, 0, WRITTEN);
-  expect([undelivered(APP), undelivered(beyond)]).toEqual([false, false]);
-});
-
-test('a list that has no room on an Event says so, and what may be undelivered is called so', () => {
-  const { deps, events } = tellingWorld();
-  const report = new Report(deps);
-  const many = Array.from({ length: 5000 }, (_, n) => change(`app-${n}`).ref);
-  const last = { ...APP, name: 'app-4999' };
-  report.reverted(state(), many, false);
-  expect(events[0]?.annotations?.[SOURCES]?.length).toBeLessThan(32_768);
-  expect(isUndelivered(tracesOf(events), last)).toBe(true);
-  report.reloaded(
-    state(),
-    many.map(({ name }) => change(name)),
-    0,
-    WRITTEN,
-  );
-  expect([isUndelivered(tracesOf(events), last), isUndelivered(tracesOf(events), beyond)]).toEqual([true, false]);
 });

@@ -1,7 +1,11 @@
+import type { SourceRef } from '../../src/api/sources.ts';
+import type { Change } from '../../src/controller/act.ts';
+import { newState, sourceId } from '../../src/controller/workload-state.ts';
 import type { EventPost } from '../../src/kube/event-post.ts';
 import type { Alert } from '../../src/telemetry/alerts.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { web } from './engine-world.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 /** What a report needs, and all that it tells. */
@@ -37,3 +41,23 @@ export function tellingWorld(level = 'debug', wall = 0) {
     },
   };
 }
+
+/** Of a source that Deployment web has to be rolled for. */
+export const change = (name: string, kind: SourceRef['kind'] = 'ConfigMap'): Change => {
+  const ref: SourceRef = { kind, namespace: 'shop', name };
+  return {
+    id: sourceId(ref),
+    ref,
+    verdict: { reload: true, because: 'auto', rule: 'auto is set', container: 0 },
+    difference: 'changed',
+    since: 1,
+    current: 'B',
+    mark: 'b',
+  };
+};
+
+/** Of Deployment web. */
+export const state = () => newState(web(3), undefined);
+
+/** How a write ends that made no Job. */
+export const WRITTEN = { job: undefined };
