@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { parseAllDocuments, stringify } from 'yaml';
 import { environment } from '../src/config/load.ts';
-import { findBinaries } from '../src/sandbox/binaries.ts';
+import { findBinaries } from '../src/sandbox/binaries/binaries.ts';
 
 const FILE = 'deploy/attune.yaml';
 const HEADER = '# Rendered from charts/attune by scripts/manifests.mjs; change the chart instead.\n';

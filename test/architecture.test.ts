@@ -13,9 +13,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ['api', 'domain'],
   telemetry: ['runtime'],
   kube: ['api', 'runtime'],
-  controller: ['api', 'domain', 'runtime', 'telemetry', 'kube'],
+  model: ['api', 'domain', 'runtime', 'kube'],
+  controller: ['api', 'domain', 'runtime', 'telemetry', 'kube', 'model'],
   sandbox: ['api', 'runtime', 'kube'],
-  cli: ['api', 'domain', 'config', 'runtime', 'telemetry', 'kube', 'controller', 'sandbox'],
+  cli: ['api', 'domain', 'config', 'runtime', 'telemetry', 'kube', 'model', 'controller', 'sandbox'],
   'main.ts': ['cli'],
 };
 

@@ -1,6 +1,6 @@
 import { nearest } from '../config/nearest.ts';
 import { commandWord } from './command-word.ts';
-import type { Io } from './io.ts';
+import type { Io } from './terminal/io.ts';
 
 type Run = (argv: readonly string[], io: Io) => Promise<number>;
 

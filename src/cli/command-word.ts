@@ -1,5 +1,5 @@
 import { readCommandLine } from '../config/command-line.ts';
-import { parseBool } from '../domain/parse-bool.ts';
+import { parseBool } from '../domain/text/parse-bool.ts';
 import { ALL_OWN_FLAGS, knownFlags, withLongNames } from './own-flags.ts';
 
 const KNOWN = knownFlags(ALL_OWN_FLAGS);

@@ -1,4 +1,4 @@
-import { parseBool } from '../domain/parse-bool.ts';
+import { parseBool } from '../domain/text/parse-bool.ts';
 import { nearest } from './nearest.ts';
 
 /** What a command line says, before anybody looks at the values. */

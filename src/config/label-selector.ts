@@ -1,4 +1,4 @@
-import { parseSelector } from '../domain/selector.ts';
+import { parseSelector } from '../domain/text/selector.ts';
 import { type Finding, quote } from './finding.ts';
 import { OPTIONS, type Values } from './options.ts';
 

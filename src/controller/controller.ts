@@ -1,23 +1,23 @@
-import { refOfKey } from '../domain/workload.ts';
+import { refOfKey } from '../domain/workload/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
-import { patiently } from '../kube/patiently.ts';
+import { retryTransient } from '../kube/retry-transient.ts';
+import { installationKey, type KeyReport } from '../model/ledger/installation-key.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { runWorkers } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Core, createCore } from './core.ts';
-import { follow } from './follow.ts';
-import { createHands, type Hands } from './hands.ts';
-import { installationKey, type KeyReport } from './installation-key.ts';
+import { seeSharedVersions } from './engine/shared-versions.ts';
+import { Readiness } from './follow/readiness.ts';
+import { follow } from './follow/subscriptions.ts';
 import type { Leadership } from './leadership.ts';
-import { rewriteRecords } from './old-records.ts';
+import { rewriteRecords } from './ledger/old-records.ts';
 import type { ControllerOptions } from './options.ts';
-import { Readiness } from './readiness.ts';
-import { reconcile } from './reconcile.ts';
-import type { Report } from './report.ts';
-import { setbackOf } from './setback.ts';
-import { seeSharedVersions } from './shared-versions.ts';
+import type { Report } from './report/report.ts';
+import { reconcile } from './write/reconcile.ts';
+import { setbackOf } from './write/setback.ts';
+import { createWriters, type Writers } from './write/writers.ts';
 
 export interface ControllerDeps {
   readonly options: ControllerOptions;
@@ -53,10 +53,10 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
     },
     weakKey: (bytes, error) => report.weakKey(bytes, error),
   };
-  const installation = await patiently(() => installationKey(client, options, tell), patience);
-  const sharedVersions = await patiently(() => seeSharedVersions(client, options), patience);
+  const installation = await retryTransient(() => installationKey(client, options, tell), patience);
+  const sharedVersions = await retryTransient(() => seeSharedVersions(client, options), patience);
   const core = createCore({ ...deps, access: readiness.access }, installation, sharedVersions, signal);
-  const hands = createHands(deps, core, installation, signal);
+  const hands = createWriters(deps, core, installation, signal);
   const { engine, checkpoint, reader, watches } = core;
   const reading = reader.run();
   await follow({ ...core, options, report: deps.report, pauses: hands.pauses }, deps.notify === undefined);
@@ -68,7 +68,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   // Called off, the watches are synced without having seen anything.
   if (signal.aborted) return end();
   if (deps.notify === undefined) {
-    await patiently(() => checkpoint.load(), patience);
+    await retryTransient(() => checkpoint.load(), patience);
     await reader.readAll(engine.unread(), (kind, namespace) => core.sources.countIn(kind, namespace));
   }
   engine.begin();
@@ -85,10 +85,10 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
 }
 
 /** False if the term ended before it could begin. */
-async function begins(deps: ControllerDeps, hands: Hands, term: AbortSignal): Promise<boolean> {
+async function begins(deps: ControllerDeps, hands: Writers, term: AbortSignal): Promise<boolean> {
   const retrying = (error: KubeError): void => deps.report.waitingForServer(error);
   try {
-    await patiently(() => takeOver(deps, hands), { clock: deps.clock, signal: term, retrying });
+    await retryTransient(() => takeOver(deps, hands), { clock: deps.clock, signal: term, retrying });
     return true;
   } catch (error) {
     if (term.aborted) return false;
@@ -97,7 +97,7 @@ async function begins(deps: ControllerDeps, hands: Hands, term: AbortSignal): Pr
 }
 
 /** A new term: know what the leader before us settled, finish what it began, and only then write. */
-async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Hands): Promise<void> {
+async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Writers): Promise<void> {
   const { engine, checkpoint } = core;
   if (deps.options.enableHa) {
     await checkpoint.load();
@@ -115,7 +115,7 @@ function ledgerKeeper({ clock, log }: ControllerDeps, core: Core, term: AbortSig
     if (!isStart) await core.reader.settled();
     isStart = false;
     try {
-      await patiently(() => core.checkpoint.establish(), { clock, signal: term });
+      await retryTransient(() => core.checkpoint.establish(), { clock, signal: term });
     } catch (error) {
       if (!term.aborted) log.error('the ledger cannot be written', { error: String(error) });
     }
@@ -124,7 +124,7 @@ function ledgerKeeper({ clock, log }: ControllerDeps, core: Core, term: AbortSig
 
 async function work(
   deps: ControllerDeps,
-  hands: Hands,
+  hands: Writers,
   term: AbortSignal,
   keepLedger: () => Promise<void>,
 ): Promise<void> {

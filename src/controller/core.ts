@@ -1,21 +1,21 @@
 import type { SourceRef } from '../api/sources.ts';
-import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger.ts';
-import type { WorkloadKey } from '../domain/workload.ts';
+import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger/ledger.ts';
+import type { WorkloadKey } from '../domain/workload/workload.ts';
+import type { Installation } from '../model/ledger/installation-key.ts';
+import { Listed } from '../model/listed.ts';
+import { createObjectParser, type ObjectParser } from '../model/object-parser.ts';
+import { ReverseIndex } from '../model/reverse-index.ts';
+import { type SourceChange, SourceHistory } from '../model/sources/source-history.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
-import type { Access } from './access.ts';
-import { askingIn, pendingIn } from './census.ts';
-import { Checkpoint } from './checkpoint.ts';
 import type { ControllerDeps } from './controller.ts';
-import { Engine } from './engine.ts';
-import type { EngineDeps } from './engine-deps.ts';
-import { Graph } from './graph.ts';
-import type { Installation } from './installation-key.ts';
-import { Listed } from './listed.ts';
-import { createDoor, type Door } from './observe.ts';
+import { askingIn, pendingIn } from './engine/census.ts';
+import { Engine } from './engine/engine.ts';
+import type { EngineDeps } from './engine/engine-deps.ts';
+import type { Access } from './follow/access.ts';
+import { SourceReader } from './follow/source-reader.ts';
+import { Watches } from './follow/watches.ts';
+import { Checkpoint } from './ledger/checkpoint.ts';
 import type { ControllerOptions } from './options.ts';
-import { SourceBook, type Turn } from './source-book.ts';
-import { SourceReader } from './source-reader.ts';
-import { Watches } from './watches.ts';
 
 /** What is known and how it becomes known. Reads the cluster, writes nothing but the checkpoint. */
 export function createCore(
@@ -26,11 +26,11 @@ export function createCore(
 ) {
   const { options, client, clock, report, access } = deps;
   const { digest, keyId, former } = installation;
-  const sources = new SourceBook();
-  const graph = new Graph();
+  const sources = new SourceHistory();
+  const graph = new ReverseIndex();
   const queue = new KeyedQueue<WorkloadKey>({ clock });
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
-  const door = createDoor({ ...options, digest, former, oldRecord: (key) => oldRecords.add(key) });
+  const parser = createObjectParser({ ...options, digest, former, oldRecord: (key) => oldRecords.add(key) });
   const watches = new Watches({ client, clock, signal, access, report });
   const namespaces = new Set<string>();
   const inScope = scopeCheck(options, namespaces);
@@ -56,7 +56,7 @@ export function createCore(
   });
   let begun = false;
   /** A source's data may have moved. */
-  const turned = (ref: SourceRef, turn: Turn, version: number): void => {
+  const turned = (ref: SourceRef, turn: SourceChange, version: number): void => {
     report.turned(turn);
     if (deps.notify) {
       const lifecycle = lifecycleOf(ref.kind, options);
@@ -64,9 +64,9 @@ export function createCore(
       return;
     }
     if (begun && turn.before !== turn.after) void watches.refresh();
-    engine.sourceTurned(ref, turn, version);
+    engine.sourceChanged(ref, turn, version);
   };
-  const reader: SourceReader = createReader(deps, { door, sources, turned });
+  const reader: SourceReader = createReader(deps, { parser, sources, turned });
   const begin = (): void => {
     begun = true;
     deps.metrics.beforeRender(() => fillGauges(deps, engine, sources, reader));
@@ -77,7 +77,7 @@ export function createCore(
     queue,
     former,
     oldRecords,
-    door,
+    parser,
     watches,
     namespaces,
     listed,
@@ -87,7 +87,7 @@ export function createCore(
     reader,
     turned,
     begin,
-    namespaceTurned: (name: string, version: number): void => engine.namespaceTurned(name, version),
+    namespaceChanged: (name: string, version: number): void => engine.namespaceChanged(name, version),
     sharedVersions: () => sharedVersions,
   };
 }
@@ -118,17 +118,21 @@ export type Core = ReturnType<typeof createCore>;
 function createReader(
   { client, clock, report }: ControllerDeps,
   {
-    door,
+    parser,
     sources,
     turned,
-  }: { door: Door; sources: SourceBook; turned: (ref: SourceRef, turn: Turn, version: number) => void },
+  }: {
+    parser: ObjectParser;
+    sources: SourceHistory;
+    turned: (ref: SourceRef, turn: SourceChange, version: number) => void;
+  },
 ): SourceReader {
   return new SourceReader({
     client,
     clock,
     read(ref, object) {
       if (!object) return;
-      const source = door.source(ref.kind, object, true, sources.get(ref));
+      const source = parser.source(ref.kind, object, true, sources.get(ref));
       turned(ref, sources.fill(source), Number(source.resourceVersion));
     },
     isNeeded: (ref) => sources.current(ref) === UNKNOWN,
@@ -150,7 +154,7 @@ function tellWatched(
 function fillGauges(
   { metrics, leadership, options }: ControllerDeps,
   { states }: Engine,
-  sources: SourceBook,
+  sources: SourceHistory,
   reader: SourceReader,
 ): void {
   const isLeader = leadership.mayWrite();
@@ -170,7 +174,7 @@ function scopeCheck({ scope }: ControllerOptions, namespaces: ReadonlySet<string
 }
 
 /** What upstream posts: data that changed, and what came or went if that was asked for. */
-function isNotable(options: Lifecycle, { before, after }: Turn): boolean {
+function isNotable(options: Lifecycle, { before, after }: SourceChange): boolean {
   if (before === after) return false;
   if (before === ABSENT) return options.reloadOnCreate;
   return after !== ABSENT || options.reloadOnDelete;

@@ -1,6 +1,6 @@
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/kube-error.ts';
-import { elect } from '../kube/lease.ts';
+import { elect } from '../kube/lease/election.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** Who may write. */

@@ -1,11 +1,11 @@
 import type { KubeObject } from '../api/objects.ts';
 import { isSecret, type Resource } from '../api/resources.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './auth/connection.ts';
 import { type ServedKind, servedKinds } from './discovery.ts';
-import { type ListOptions, listPages, type Page } from './listing.ts';
 import { query, resourcePath } from './resource-path.ts';
-import { type Call, Transport, type TransportOptions } from './transport.ts';
-import { type RawEvent, watchEvents } from './watch.ts';
+import { type ListOptions, listPages, type Page } from './watch/listing.ts';
+import { type RawEvent, watchEvents } from './watch/watch.ts';
+import { type Call, Transport, type TransportOptions } from './wire/transport.ts';
 
 export interface ObjectRef {
   readonly namespace?: string | undefined;

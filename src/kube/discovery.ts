@@ -1,5 +1,5 @@
 import { KubeError } from './kube-error.ts';
-import type { Call, Transport } from './transport.ts';
+import type { Call, Transport } from './wire/transport.ts';
 
 /** A kind that the API server serves. */
 export interface ServedKind {

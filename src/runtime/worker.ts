@@ -17,7 +17,7 @@ const SLOW_MS = 250;
 const SLOW_PER_WORKER = 16;
 
 /**
- * Hands keys to `handle` until the queue is closed and every hand is empty. A success makes the key's failures
+ * Writers keys to `handle` until the queue is closed and every hand is empty. A success makes the key's failures
  * forgotten, a failure costs no other key anything; `handle` may also ask for `queue.retry` itself. Who waits long for
  * the server waits beside the workers ({@link SideRoom}).
  */

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { clearAbandoned } from './abandoned.ts';
 import { sandboxFolder } from './folders.ts';
 import { locked } from './lock.ts';
-import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
-import { end, logFile, logsFolder, start } from './recorded-process.ts';
+import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from './processes/process-identity.ts';
+import { end, logFile, logsFolder, start } from './processes/recorded-process.ts';
 import { writeRecord } from './sandbox-record.ts';
 
 let state: string;

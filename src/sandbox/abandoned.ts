@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Progress } from './binaries/release.ts';
 import { type Environment, isSandboxName, sandboxesFolder } from './folders.ts';
 import { locked, lockState } from './lock.ts';
-import type { Progress } from './release.ts';
 import { clearAway, isAbandoned, isRemnant, readRecord } from './sandbox-record.ts';
 
 /**

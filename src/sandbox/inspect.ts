@@ -1,7 +1,7 @@
-import { layout } from './control-plane.ts';
+import { layout } from './control-plane/control-plane.ts';
 import { type Environment, sandboxFolder } from './folders.ts';
-import { isAlive } from './process-identity.ts';
-import { lastLines, logFile, recorded } from './recorded-process.ts';
+import { isAlive } from './processes/process-identity.ts';
+import { lastLines, logFile, recorded } from './processes/recorded-process.ts';
 import { isAbandoned, readRecord, sandboxNames } from './sandbox-record.ts';
 
 /** A process of a sandbox, as seen from outside. */

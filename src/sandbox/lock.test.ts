@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { locked } from './lock.ts';
-import { identityOf } from './process-identity.ts';
+import { identityOf } from './processes/process-identity.ts';
 
 let dir: string;
 let path: string;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { atExit } from './at-exit.ts';
-import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+import { atExit } from './processes/at-exit.ts';
+import { isAlive, ownIdentity, type ProcessIdentity } from './processes/process-identity.ts';
 
 export interface Waiting {
   /** Told once when somebody else holds the lock, with his pid. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { logFile, logsFolder } from './recorded-process.ts';
+import { logFile, logsFolder } from './processes/recorded-process.ts';
 import { clearAway, readRecord, writeRecord } from './sandbox-record.ts';
 
 let dir: string;

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, sandboxesFolder } from './folders.ts';
-import { isAlive, type ProcessIdentity } from './process-identity.ts';
-import { end, endNow, forget, logsFolder, recorded } from './recorded-process.ts';
+import { isAlive, type ProcessIdentity } from './processes/process-identity.ts';
+import { end, endNow, forget, logsFolder, recorded } from './processes/recorded-process.ts';
 
 /** What a sandbox's folder says about it to programs that did not start it. */
 export interface SandboxRecord {

@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { clearAbandoned } from './abandoned.ts';
-import type { ApiAccess } from './api-request.ts';
-import { atExit } from './at-exit.ts';
-import { type BinaryOptions, findBinaries } from './binaries.ts';
+import { type BinaryOptions, findBinaries } from './binaries/binaries.ts';
+import type { Activity, Progress } from './binaries/release.ts';
+import type { ApiAccess } from './control-plane/api-request.ts';
+import { ComponentEnded, Components } from './control-plane/components.ts';
 import {
   API_COMPONENTS,
   type ControlPlaneComponent,
@@ -10,18 +11,17 @@ import {
   etcdUrl,
   layout,
   NODE_COMPONENTS,
-} from './control-plane.ts';
-import { writeAuditPolicy, writeCredentials, writeKubeconfig } from './credentials.ts';
-import { ComponentEnded, Crew } from './crew.ts';
+} from './control-plane/control-plane.ts';
+import { writeAuditPolicy, writeCredentials, writeKubeconfig } from './control-plane/credentials.ts';
+import { freePorts } from './control-plane/ports.ts';
+import { apiReady, authorityWritten, controllersReady, etcdReady, nodesReady } from './control-plane/readiness.ts';
+import { stages } from './control-plane/stages.ts';
 import { type Environment, makeFolder, sandboxesFolder, sandboxFolder, withPlace } from './folders.ts';
 import { inspectSandbox } from './inspect.ts';
 import { locked } from './lock.ts';
-import { freePorts } from './ports.ts';
-import { ownIdentity } from './process-identity.ts';
-import { apiReady, authorityWritten, controllersReady, etcdReady, nodesReady } from './readiness.ts';
-import type { Activity, Progress } from './release.ts';
+import { atExit } from './processes/at-exit.ts';
+import { ownIdentity } from './processes/process-identity.ts';
 import { clearAway, clearAwayNow, readRecord, type SandboxRecord, writeRecord } from './sandbox-record.ts';
-import { stages } from './stages.ts';
 
 const UNWRITABLE = 'set XDG_STATE_HOME';
 
@@ -159,7 +159,7 @@ async function startOnce(
   writeFileSync(files.stages, stages(options.processImages ?? ['attune']));
   mkdirSync(files.certificates, { recursive: true });
 
-  const crew = new Crew(dir, settings, options.env, progress);
+  const crew = new Components(dir, settings, options.env, progress);
   await crew.during(options.signal, async (signal) => {
     crew.start('etcd');
     await etcdReady(etcdUrl(ports), signal);

@@ -1,5 +1,5 @@
-import type { JsonOperation } from '../../src/domain/json-patch.ts';
-import type { Patch } from '../../src/domain/patch.ts';
+import type { JsonOperation } from '../../src/domain/template/json-patch.ts';
+import type { Patch } from '../../src/domain/template/patch.ts';
 
 type Node = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceKind } from '../../src/api/sources.ts';
-import { judge } from '../../src/domain/judge.ts';
+import { judge } from '../../src/domain/judge/judge.ts';
 import { policyOf, workloadOf } from './given.ts';
 
 interface Case {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceKind } from '../../src/api/sources.ts';
-import { interests, judge } from '../../src/domain/judge.ts';
+import { interests, judge } from '../../src/domain/judge/judge.ts';
 import { podUsing, policyOf, workloadOf } from './given.ts';
 
 type Expected = 'no' | 'used' | 'explicit';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { SourceKind } from '../../src/api/sources.ts';
-import { DELETE_MARK, piecesOf } from '../../src/domain/fingerprint.ts';
+import { DELETE_MARK, piecesOf } from '../../src/domain/source/fingerprint.ts';
 import { digest } from './given.ts';
 
 const base64 = (bytes: string | readonly number[]): string => Buffer.from(bytes as string).toString('base64');

@@ -2,9 +2,9 @@ import { DEFAULT_KEYS } from '../../src/api/annotations.ts';
 import { type KindName, kindNamed, type WorkloadKind } from '../../src/api/kinds.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { SourceKind } from '../../src/api/sources.ts';
-import { parseWorkload } from '../../src/domain/parse-workload.ts';
-import type { Policy } from '../../src/domain/verdict.ts';
-import type { Workload } from '../../src/domain/workload.ts';
+import type { Policy } from '../../src/domain/judge/verdict.ts';
+import { parseWorkload } from '../../src/domain/workload/parse-workload.ts';
+import type { Workload } from '../../src/domain/workload/workload.ts';
 import { createDigest } from '../../src/runtime/digest.ts';
 
 export const digest = createDigest(new Uint8Array(32).fill(7));

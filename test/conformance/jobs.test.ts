@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/api/objects.ts';
-import { jobFromCronJob, replacementJob } from '../../src/domain/job.ts';
-import type { TemplateEdit } from '../../src/domain/template-edit.ts';
+import { jobFromCronJob, replacementJob } from '../../src/domain/template/job.ts';
+import type { TemplateEdit } from '../../src/domain/template/template-edit.ts';
 import { HASH_A } from './given.ts';
 
 const mark = { name: 'STAKATER_FOO_CONFIGMAP', value: HASH_A };

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { INFO_NAME } from '../../src/cli/attune-info.ts';
-import { MAX_SHARDS } from '../../src/controller/checkpoint.ts';
+import { INFO_NAME } from '../../src/cli/info/attune-info.ts';
+import { MAX_SHARDS } from '../../src/controller/ledger/checkpoint.ts';
 
 interface Rule {
   readonly resources: readonly string[];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { namePattern } from '../../src/domain/name-pattern.ts';
+import { namePattern } from '../../src/domain/asks/name-pattern.ts';
 
 const NAMES = [
   'cm',

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_KEYS } from '../../src/api/annotations.ts';
 import type { KindName } from '../../src/api/kinds.ts';
 import type { SourceRef } from '../../src/api/sources.ts';
-import { DELETE_MARK } from '../../src/domain/fingerprint.ts';
-import { patchOf } from '../../src/domain/patch.ts';
-import { type Change, type EditOptions, editTemplate } from '../../src/domain/template-edit.ts';
+import { DELETE_MARK } from '../../src/domain/source/fingerprint.ts';
+import { patchOf } from '../../src/domain/template/patch.ts';
+import { type Change, type EditOptions, editTemplate } from '../../src/domain/template/template-edit.ts';
 import { type Given, HASH_A, HASH_B, rowOf, workloadOf } from './given.ts';
 
 const ref: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'foo' };

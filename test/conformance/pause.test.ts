@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_KEYS } from '../../src/api/annotations.ts';
-import { parseDuration } from '../../src/domain/duration.ts';
-import { judge } from '../../src/domain/judge.ts';
-import { patchOf } from '../../src/domain/patch.ts';
-import { type PauseFacts, pauseStep } from '../../src/domain/pause.ts';
-import { formatTime } from '../../src/domain/rfc3339.ts';
+import { judge } from '../../src/domain/judge/judge.ts';
+import { type PauseFacts, pauseStep } from '../../src/domain/plan/pause.ts';
+import { patchOf } from '../../src/domain/template/patch.ts';
+import { parseDuration } from '../../src/domain/text/duration.ts';
+import { formatTime } from '../../src/domain/text/rfc3339.ts';
 import { policyOf, rowOf, workloadOf } from './given.ts';
 
 const NOW = 1_767_225_600_000;

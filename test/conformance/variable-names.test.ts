@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SourceKind } from '../../src/api/sources.ts';
-import { variableName } from '../../src/domain/marks.ts';
+import { variableName } from '../../src/domain/template/marks.ts';
 
 const NAMES: readonly (readonly [SourceKind, string, string])[] = [
   ['ConfigMap', 'foo', 'STAKATER_FOO_CONFIGMAP'],

@@ -1,6 +1,6 @@
-import { formatTime } from '../../src/domain/rfc3339.ts';
+import { formatTime } from '../../src/domain/text/rfc3339.ts';
 import { KubeError, type Verb } from '../../src/kube/kube-error.ts';
-import type { RawEvent } from '../../src/kube/watch.ts';
+import type { RawEvent } from '../../src/kube/watch/watch.ts';
 import { type VirtualClock, virtualClock } from '../support/virtual-clock.ts';
 import { mergePatch } from './merge-patch.ts';
 

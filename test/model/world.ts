@@ -1,6 +1,6 @@
 import { runController } from '../../src/controller/controller.ts';
 import { aloneLeadership } from '../../src/controller/leadership.ts';
-import { Report } from '../../src/controller/report.ts';
+import { Report } from '../../src/controller/report/report.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { settings } from '../support/settings.ts';

@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KindName, WORKLOAD_KINDS } from '../../src/api/kinds.ts';
 import { CONFIG_MAPS, EVENTS, LEASES, type Resource, SECRETS } from '../../src/api/resources.ts';
-import type { ApiAccess } from '../../src/sandbox/api-request.ts';
+import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
 import { type AnyObject, api, controlPlane } from './sandbox.ts';
 import { kindRow } from './workloads.ts';
 

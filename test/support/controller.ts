@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { environment } from '../../src/config/load.ts';
-import type { ApiAccess } from '../../src/sandbox/api-request.ts';
-import { writeKubeconfig } from '../../src/sandbox/credentials.ts';
+import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
+import { writeKubeconfig } from '../../src/sandbox/control-plane/credentials.ts';
 import { api, serviceAccountAccess } from './sandbox.ts';
 import { until } from './wait.ts';
 

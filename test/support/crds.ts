@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import type { ApiAccess } from '../../src/sandbox/api-request.ts';
+import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
 import { ApiRefusal, api, controlPlane } from './sandbox.ts';
 import { until } from './wait.ts';
 

@@ -2,14 +2,15 @@ import { DEFAULT_KEYS } from '../../src/api/annotations.ts';
 import { kindNamed, type WorkloadKind } from '../../src/api/kinds.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { SourceRef } from '../../src/api/sources.ts';
-import { Engine } from '../../src/controller/engine.ts';
-import type { CheckpointEntry, EngineDeps } from '../../src/controller/engine-deps.ts';
-import { Graph } from '../../src/controller/graph.ts';
-import { SourceBook } from '../../src/controller/source-book.ts';
-import { parseWorkload } from '../../src/domain/parse-workload.ts';
-import type { Source } from '../../src/domain/source.ts';
-import type { Policy } from '../../src/domain/verdict.ts';
-import type { Workload, WorkloadKey } from '../../src/domain/workload.ts';
+import { Engine } from '../../src/controller/engine/engine.ts';
+import type { EngineDeps } from '../../src/controller/engine/engine-deps.ts';
+import type { Policy } from '../../src/domain/judge/verdict.ts';
+import type { Source } from '../../src/domain/source/source.ts';
+import { parseWorkload } from '../../src/domain/workload/parse-workload.ts';
+import type { Workload, WorkloadKey } from '../../src/domain/workload/workload.ts';
+import type { CheckpointEntry } from '../../src/model/ledger/ledger-past.ts';
+import { ReverseIndex } from '../../src/model/reverse-index.ts';
+import { SourceHistory } from '../../src/model/sources/source-history.ts';
 import { createDigest } from '../../src/runtime/digest.ts';
 import { virtualClock } from './virtual-clock.ts';
 
@@ -103,8 +104,8 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const scheduled = new Map<WorkloadKey, number>();
   const wanted: SourceRef[] = [];
   const told: string[] = [];
-  const sources = new SourceBook();
-  const graph = new Graph();
+  const sources = new SourceHistory();
+  const graph = new ReverseIndex();
   const policy: Policy = { compat: false, autoReloadAll: false, ignoredKinds: new Set(), keys: DEFAULT_KEYS };
   const engine = new Engine({
     policy,
@@ -160,8 +161,8 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     state,
     waits: () => [...state().waiting.keys()],
     put: (next: Source, born = false) =>
-      engine.sourceTurned(next.ref, sources.put(next, born), Number(next.resourceVersion)),
-    remove: (ref: SourceRef, version: number) => engine.sourceTurned(ref, sources.remove(ref, version), version),
+      engine.sourceChanged(next.ref, sources.put(next, born), Number(next.resourceVersion)),
+    remove: (ref: SourceRef, version: number) => engine.sourceChanged(ref, sources.remove(ref, version), version),
     /** As if reconcile had written: the marks are on the template, the ledger knows. */
     wrote(data: string, version: number, look: Look = {}) {
       state().applied.set('ConfigMap/app', data);

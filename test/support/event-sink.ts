@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { KubeClient } from '../../src/kube/client.ts';
-import type { EventPost } from '../../src/kube/event-post.ts';
-import { EventSink } from '../../src/kube/events.ts';
+import type { EventPost } from '../../src/kube/events/event-post.ts';
+import { EventSink } from '../../src/kube/events/event-sink.ts';
 import { eventually } from './eventually.ts';
 import { type Answer, scriptedApi } from './scripted-api.ts';
 import { virtualClock } from './virtual-clock.ts';

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import { type ClientOptions, KubeClient } from '../../src/kube/client.ts';
-import type { ApiAccess } from '../../src/sandbox/api-request.ts';
+import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
 import { controlPlane } from './sandbox.ts';
 
 /** Our own client on a control plane of the tests, closed after the test file. */

@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
 import { KubeClient } from '../../src/kube/client.ts';
-import { elect, type Leadership } from '../../src/kube/lease.ts';
+import { elect, type Leadership } from '../../src/kube/lease/election.ts';
 import { type Exchange, scriptedApi } from './scripted-api.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 

@@ -1,9 +1,9 @@
 import { env, execPath, stderr } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { connect } from '../../src/kube/auth/connection.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { connect } from '../../src/kube/connection.ts';
-import { runPods } from '../../src/sandbox/pods.ts';
+import { runPods } from '../../src/sandbox/pods/pods.ts';
 import { type ControlPlane, controlPlane } from './sandbox.ts';
 
 export interface PodRunner {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll } from 'vitest';
-import type { ApiAccess } from '../../src/sandbox/api-request.ts';
+import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
 import { type ControlPlane, controlPlane } from './sandbox.ts';
 
 type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';

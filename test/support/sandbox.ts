@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { env as environment, pid, stderr } from 'node:process';
 import { createInterface } from 'node:readline';
 import { afterAll, expect, inject, onTestFinished } from 'vitest';
-import { type ApiAccess, apiRequest } from '../../src/sandbox/api-request.ts';
+import { type ApiAccess, apiRequest } from '../../src/sandbox/control-plane/api-request.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { until } from './wait.ts';
 
@@ -126,11 +126,18 @@ export async function serviceAccountAccess(
   return { ...access, token: status.token };
 }
 
+interface Rule {
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs?: readonly string[];
+}
+
 /** A ServiceAccount that may do what `rules` say in the whole cluster, and nothing else. */
 export async function serviceAccount(
   namespaceName: string,
   name: string,
-  rules: readonly object[],
+  rules: readonly Rule[],
   access: ApiAccess = controlPlane(),
 ): Promise<ApiAccess> {
   const admin = api(access);
@@ -147,7 +154,33 @@ export async function serviceAccount(
     await admin.delete(`${roles}/clusterrolebindings/${role}`);
     await admin.delete(`${roles}/clusterroles/${role}`);
   });
-  return await serviceAccountAccess(namespaceName, name, access);
+  const account = await serviceAccountAccess(namespaceName, name, access);
+  await untilGranted(account, namespaceName, rules);
+  return account;
+}
+
+/** The server acts by its own copy of roles and bindings, which is a moment behind. */
+async function untilGranted(account: ApiAccess, namespaceName: string, rules: readonly Rule[]): Promise<void> {
+  const [rule] = rules;
+  if (rule?.resources === undefined) return;
+  const [resource = '', subresource] = rule.resources[0]?.split('/') ?? [];
+  const resourceAttributes = {
+    namespace: namespaceName,
+    group: rule.apiGroups?.[0] ?? '',
+    resource,
+    subresource,
+    verb: rule.verbs?.[0] ?? '',
+    name: rule.resourceNames?.[0],
+  };
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes },
+  };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const isAllowed = async () =>
+    ((await api(account).create(path, review)) as unknown as { status: { allowed: boolean } }).status.allowed;
+  await until(isAllowed, { what: `the rights of a ServiceAccount in namespace ${namespaceName}` });
 }
 
 /** A program that a test runs beside itself. */

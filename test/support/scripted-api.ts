@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Connection } from '../../src/kube/connection.ts';
+import type { Connection } from '../../src/kube/auth/connection.ts';
 
 /** One request to the scripted API server, and the ways to answer it, well or badly. */
 export interface Exchange {

@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
+import type { Connection } from '../../src/kube/auth/connection.ts';
 import { type ClientOptions, KubeClient } from '../../src/kube/client.ts';
-import type { Connection } from '../../src/kube/connection.ts';
 import { type ScriptedApi, scriptedApi } from './scripted-api.ts';
 
 const open: { client: KubeClient; api: ScriptedApi }[] = [];

@@ -2,7 +2,7 @@ import { afterEach } from 'vitest';
 import type { DataObject, KubeObject } from '../../src/api/objects.ts';
 import { CONFIG_MAPS } from '../../src/api/resources.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { type ReflectEvent, type ReflectOptions, Reflector } from '../../src/kube/reflect.ts';
+import { type ReflectEvent, type ReflectOptions, Reflector } from '../../src/kube/watch/reflector.ts';
 import { eventually } from './eventually.ts';
 import { configMap, type ScriptedApi, scriptedApi } from './scripted-api.ts';
 

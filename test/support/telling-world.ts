@@ -1,7 +1,7 @@
 import type { SourceRef } from '../../src/api/sources.ts';
-import type { Change } from '../../src/controller/act.ts';
-import { newState, sourceId } from '../../src/controller/workload-state.ts';
-import type { EventPost } from '../../src/kube/event-post.ts';
+import type { Change } from '../../src/controller/write/act.ts';
+import type { EventPost } from '../../src/kube/events/event-post.ts';
+import { newState, sourceId } from '../../src/model/workload-state.ts';
 import type { Alert } from '../../src/telemetry/alerts.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';

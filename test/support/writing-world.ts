@@ -1,5 +1,5 @@
-import { createAct } from '../../src/controller/act.ts';
-import { type ReconcileDeps, reconcile } from '../../src/controller/reconcile.ts';
+import { createAct } from '../../src/controller/write/act.ts';
+import { type ReconcileDeps, reconcile } from '../../src/controller/write/reconcile.ts';
 import { createDigest } from '../../src/runtime/digest.ts';
 import { parsed, running, WEB } from './engine-world.ts';
 import type { Exchange } from './scripted-api.ts';

@@ -1,13 +1,13 @@
 import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster-command.ts';
-import { rulings } from '../installation.ts';
-import type { Io } from '../io.ts';
+import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster/cluster-command.ts';
+import { rulings } from '../cluster/ruling-settings.ts';
+import { findInstallations, type Installation, readCluster } from '../doctor/doctor-cluster.ts';
+import { type Diagnosis, type Difference, diagnose, type Reaction } from '../doctor/doctor-findings.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
-import { findInstallations, type Installation, readCluster } from './doctor-cluster.ts';
-import { type Diagnosis, type Difference, diagnose, type Reaction } from './doctor-findings.ts';
+import type { Io } from '../terminal/io.ts';
 
 const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
 

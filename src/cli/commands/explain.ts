@@ -1,22 +1,22 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { Resource } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
-import { pauseStep } from '../../domain/pause.ts';
-import { timingOf } from '../../domain/plan.ts';
-import { slipsIn } from '../../domain/slips.ts';
-import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
-import { explain } from '../explanation.ts';
-import type { Io } from '../io.ts';
-import { beginJudging, type Judging } from '../judging.ts';
-import { sourceTarget, type Target, workloadTarget } from '../kind-words.ts';
+import { slipsIn } from '../../domain/asks/slips.ts';
+import { pauseStep } from '../../domain/plan/pause.ts';
+import { timingOf } from '../../domain/plan/plan.ts';
+import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster/cluster-command.ts';
+import { type Found, findObject, findWorkload } from '../cluster/find-workload.ts';
+import { sourceTarget, type Target, workloadTarget } from '../cluster/kind-words.ts';
+import { explanationText, type WorkloadReport } from '../explain/explain-text.ts';
+import { explain } from '../explain/explanation.ts';
+import { beginJudging, type Judging } from '../explain/judging.ts';
+import { podsOf } from '../explain/pods.ts';
+import { isUndelivered, lastWriteOf, newestOf, reloaderEvents } from '../explain/reloader-events.ts';
+import type { Subject } from '../explain/standing.ts';
+import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
-import { podsOf } from '../pods.ts';
 import type { Request } from '../request.ts';
-import { blindTo, blindToSource } from '../sight.ts';
-import type { Subject } from '../standing.ts';
-import { type Found, findObject, findWorkload } from '../subject.ts';
-import { isUndelivered, lastWriteOf, newestOf, reloaderEvents } from '../traces.ts';
-import { explanationText, type WorkloadReport } from './explain-text.ts';
+import type { Io } from '../terminal/io.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
 
@@ -138,9 +138,9 @@ async function reportOn(
   const refs: readonly SourceRef[] = source ? [{ ...source, namespace }] : view.concerns(state);
   for (const ref of refs) await view.readData(ref);
   const events = await reloaderEvents(client, object);
-  const blindness = blindTo(workload.ref, labels, settings);
+  const blindness = notWatchedBecause(workload.ref, labels, settings);
   const sources = refs.map((ref) => {
-    const unseen = [...blindness, ...blindToSource(ref, view.facts(ref).labels, settings)];
+    const unseen = [...blindness, ...sourceNotWatchedBecause(ref, view.facts(ref).labels, settings)];
     const found = explain(subject, ref, unseen, judging);
     const isLost = found.rolls && found.mark?.found !== 'current' && isUndelivered(events, ref);
     return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;

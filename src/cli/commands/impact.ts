@@ -1,19 +1,19 @@
 import { WORKLOAD_KINDS } from '../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
-import type { WorkloadRef } from '../../domain/workload.ts';
-import { type Answer, answerTo, type Coming } from '../answer.ts';
-import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster-command.ts';
-import type { SourceFacts } from '../cluster-view.ts';
+import type { WorkloadRef } from '../../domain/workload/workload.ts';
+import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster/cluster-command.ts';
+import { SOURCE_RESOURCES, sourceTarget, type Target } from '../cluster/kind-words.ts';
+import { mustExist } from '../cluster/namespace.ts';
+import { type Answer, answerTo, type Coming } from '../explain/answer.ts';
+import type { SourceFacts } from '../explain/cluster-view.ts';
+import { beginJudging, type Judging } from '../explain/judging.ts';
+import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import type { Page } from '../help.ts';
-import type { Io } from '../io.ts';
-import { beginJudging, type Judging } from '../judging.ts';
-import { SOURCE_RESOURCES, sourceTarget, type Target } from '../kind-words.ts';
-import { mustExist } from '../namespace.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
-import { blindTo, blindToSource } from '../sight.ts';
-import { painter, table } from '../table.ts';
+import type { Io } from '../terminal/io.ts';
+import { painter, table } from '../terminal/table.ts';
 
 const USAGE = `attune impact KIND/NAME [-o json] [flags of the controller]
 
@@ -80,7 +80,10 @@ function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactRe
     const state = view.states.get(key);
     if (!state) return [];
     const { workload } = state;
-    const blindness = [...blindTo(workload.ref, labels, settings), ...blindToSource(ref, facts.labels, settings)];
+    const blindness = [
+      ...notWatchedBecause(workload.ref, labels, settings),
+      ...sourceNotWatchedBecause(ref, facts.labels, settings),
+    ];
     const { container: _, ...answer } = answerTo(workload, ref, blindness, judging);
     return [{ workload: workload.ref, ...answer }];
   });

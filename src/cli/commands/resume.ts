@@ -1,16 +1,16 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { NAMESPACES } from '../../api/resources.ts';
-import { FIELD_MANAGER } from '../../controller/act.ts';
-import { parseWorkload } from '../../domain/parse-workload.ts';
-import { patchOf } from '../../domain/patch.ts';
-import type { Workload } from '../../domain/workload.ts';
+import { FIELD_MANAGER } from '../../controller/write/act.ts';
+import { patchOf } from '../../domain/template/patch.ts';
+import { parseWorkload } from '../../domain/workload/parse-workload.ts';
+import type { Workload } from '../../domain/workload/workload.ts';
 import type { Scope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster-command.ts';
-import { rulings } from '../installation.ts';
-import type { Io } from '../io.ts';
-import { mustExist } from '../namespace.ts';
+import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster/cluster-command.ts';
+import { mustExist } from '../cluster/namespace.ts';
+import { rulings } from '../cluster/ruling-settings.ts';
+import type { Io } from '../terminal/io.ts';
 
 const USAGE = `attune resume [-n NAMESPACE] [flags of the controller]
 

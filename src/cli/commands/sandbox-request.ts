@@ -1,6 +1,6 @@
 import { readCommandLine } from '../../config/command-line.ts';
 import { nearest } from '../../config/nearest.ts';
-import { parseBool } from '../../domain/parse-bool.ts';
+import { parseBool } from '../../domain/text/parse-bool.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 
 /** What `attune sandbox` was asked for. */

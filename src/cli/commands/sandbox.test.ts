@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { BINARY_NAMES } from '../../sandbox/binaries/pins.ts';
 import { sandboxFolder } from '../../sandbox/folders.ts';
-import { BINARY_NAMES } from '../../sandbox/pins.ts';
-import { identityOf } from '../../sandbox/process-identity.ts';
+import { identityOf } from '../../sandbox/processes/process-identity.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { writeRecord } from '../../sandbox/sandbox-record.ts';
 import { runSandbox } from './sandbox.ts';

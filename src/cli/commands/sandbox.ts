@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
-import { connect } from '../../kube/connection.ts';
-import { findBinaries } from '../../sandbox/binaries.ts';
-import { layout } from '../../sandbox/control-plane.ts';
-import { readAdminToken } from '../../sandbox/credentials.ts';
+import { findBinaries } from '../../sandbox/binaries/binaries.ts';
+import { BINARY_NAMES, type BinaryName, isBinaryName } from '../../sandbox/binaries/pins.ts';
+import { layout } from '../../sandbox/control-plane/control-plane.ts';
+import { readAdminToken } from '../../sandbox/control-plane/credentials.ts';
 import { sandboxFolder } from '../../sandbox/folders.ts';
 import { inspectSandbox, inspectSandboxes, type SandboxReport } from '../../sandbox/inspect.ts';
-import { BINARY_NAMES, type BinaryName, isBinaryName } from '../../sandbox/pins.ts';
-import { runPods } from '../../sandbox/pods.ts';
-import { lastLines, logFile, logNames, start } from '../../sandbox/recorded-process.ts';
+import { runPods } from '../../sandbox/pods/pods.ts';
+import { lastLines, logFile, logNames, start } from '../../sandbox/processes/recorded-process.ts';
 import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
-import type { Io } from '../io.ts';
-import { type WaitingLine, whileWaiting } from '../waiting-line.ts';
+import type { Io } from '../terminal/io.ts';
+import { type WaitingLine, whileWaiting } from '../terminal/waiting-line.ts';
 import { type SandboxRequest as Request, readSandboxRequest } from './sandbox-request.ts';
 
 const HELP = `attune sandbox: a real control plane on this machine, without containers

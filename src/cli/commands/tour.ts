@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
+import { connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
-import { connect } from '../../kube/connection.ts';
 import { inspectSandbox } from '../../sandbox/inspect.ts';
 import { AlreadyUp, type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { readRecord } from '../../sandbox/sandbox-record.ts';
-import type { Io } from '../io.ts';
-import { endOfNpm } from '../signals.ts';
-import { Stage } from './tour-stage.ts';
+import type { Io } from '../terminal/io.ts';
+import { endOfNpm } from '../terminal/signals.ts';
+import { Stage } from '../tour/tour-stage.ts';
 
 const USAGE = `attune tour [--once] [--keep] [--name NAME]
 

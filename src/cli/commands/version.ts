@@ -1,7 +1,7 @@
 import { arch, version as node, platform } from 'node:process';
-import type { Io } from '../io.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import { readRequest } from '../request.ts';
+import type { Io } from '../terminal/io.ts';
 import { VERSION } from '../version.ts';
 
 const USAGE = `attune version [-o json]

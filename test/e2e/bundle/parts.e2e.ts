@@ -109,8 +109,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     const { code } = await call(['impact', 'configmap/kube-root-ca.crt', '-n', scene.space, `--sandbox=${plane.name}`]);
     expect(code).toBe(0);
   },
-  'src/kube/yaml.ts': () => reaches(flow(withToken())),
-  'src/kube/exec-plugin.ts': async () => {
+  'src/kube/auth/yaml.ts': () => reaches(flow(withToken())),
+  'src/kube/auth/exec-plugin.ts': async () => {
     const answer = {
       apiVersion: 'client.authentication.k8s.io/v1',
       kind: 'ExecCredential',
@@ -120,14 +120,14 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command, interactiveMode: 'Never' };
     await reaches(block(config({ user: { exec } })));
   },
-  'src/kube/oidc.ts': () =>
+  'src/kube/auth/oidc.ts': () =>
     reaches(block(config({ user: { 'auth-provider': { name: 'oidc', config: { 'id-token': scene.access.token } } } }))),
-  'src/kube/proxy-agent.ts': async () => {
+  'src/kube/proxy/proxy-agent.ts': async () => {
     const { server, asked } = connectProxy(apiPort());
     await reaches(block(behind(`http://127.0.0.1:${await listen(server)}`)));
     expect(asked).toContainEqual(expect.objectContaining({ target: `${SERVER_NAME}:${apiPort()}` }));
   },
-  'src/kube/socks-tunnel.ts': async () => {
+  'src/kube/proxy/socks-tunnel.ts': async () => {
     const { server, targets } = socksProxy(apiPort());
     await reaches(block(behind(`socks5h://127.0.0.1:${await listen(server)}`)));
     expect(targets).toContain(`${SERVER_NAME}:${apiPort()}`);

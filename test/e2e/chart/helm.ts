@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { environment } from '../../../src/config/load.ts';
-import { findBinaries } from '../../../src/sandbox/binaries.ts';
+import { findBinaries } from '../../../src/sandbox/binaries/binaries.ts';
 
 export const CHART: string = fileURLToPath(new URL('../../../charts/attune', import.meta.url));
 

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { environment } from '../../../src/config/load.ts';
 import { parseSettings } from '../../../src/config/parse-settings.ts';
-import { findBinaries } from '../../../src/sandbox/binaries.ts';
+import { findBinaries } from '../../../src/sandbox/binaries/binaries.ts';
 import { controlPlane } from '../../support/sandbox.ts';
 import { CHART, containerOf, helm, helmOrThrow, type Manifest, only, refusal, render, type Values } from './helm.ts';
 import { STAKATER_DEFAULTS } from './stakater.ts';

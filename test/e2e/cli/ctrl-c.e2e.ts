@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { environment } from '../../../src/config/load.ts';
-import { recorded } from '../../../src/sandbox/recorded-process.ts';
+import { recorded } from '../../../src/sandbox/processes/recorded-process.ts';
 import {
   CTRL_BACKSLASH,
   CTRL_C,

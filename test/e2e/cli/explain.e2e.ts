@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { WorkloadReport } from '../../../src/cli/commands/explain-text.ts';
+import type { WorkloadReport } from '../../../src/cli/explain/explain-text.ts';
 import { type Stage, stage } from '../../support/controller.ts';
 import { api, serviceAccount } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';

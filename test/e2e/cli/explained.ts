@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { WorkloadReport } from '../../../src/cli/commands/explain-text.ts';
-import type { Explanation } from '../../../src/cli/explanation.ts';
+import type { WorkloadReport } from '../../../src/cli/explain/explain-text.ts';
+import type { Explanation } from '../../../src/cli/explain/explanation.ts';
 import type { Stage } from '../../support/controller.ts';
 import { api } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { runCli } from '../../../src/cli/cli.ts';
-import type { ApiAccess } from '../../../src/sandbox/api-request.ts';
-import { writeKubeconfig } from '../../../src/sandbox/credentials.ts';
+import type { ApiAccess } from '../../../src/sandbox/control-plane/api-request.ts';
+import { writeKubeconfig } from '../../../src/sandbox/control-plane/credentials.ts';
 import { controlPlane } from '../../support/sandbox.ts';
 
 export interface Answer {

@@ -1,5 +1,5 @@
 import type { KindName } from '../../../src/api/kinds.ts';
-import { isMarkVariable } from '../../../src/domain/marks.ts';
+import { isMarkVariable } from '../../../src/domain/template/marks.ts';
 import type { Action } from '../../model/history.ts';
 import { type Audit, templateIn } from '../../support/audit.ts';
 import { type AnyObject, api } from '../../support/sandbox.ts';

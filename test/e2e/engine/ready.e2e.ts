@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ApiAccess } from '../../../src/sandbox/api-request.ts';
+import type { ApiAccess } from '../../../src/sandbox/control-plane/api-request.ts';
 import { Audit } from '../../support/audit.ts';
 import { type Controller, startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';

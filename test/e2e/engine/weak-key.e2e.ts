@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { RECORD } from '../../../src/api/annotations.ts';
-import { withKey } from '../../../src/controller/installation-key.ts';
-import { piecesOf } from '../../../src/domain/fingerprint.ts';
-import { encodeRecord, type SourceId } from '../../../src/domain/ledger.ts';
+import { encodeRecord, type SourceId } from '../../../src/domain/ledger/ledger.ts';
+import { piecesOf } from '../../../src/domain/source/fingerprint.ts';
+import { withKey } from '../../../src/model/ledger/installation-key.ts';
 import { Audit } from '../../support/audit.ts';
 import { type Stage, stage } from '../../support/controller.ts';
 import { type AnyObject, api } from '../../support/sandbox.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { DataObject, KubeObject } from '../../../src/api/objects.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../../../src/api/resources.ts';
+import { connect } from '../../../src/kube/auth/connection.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
-import { connect } from '../../../src/kube/connection.ts';
 import { KubeError } from '../../../src/kube/kube-error.ts';
 import { kubeClient } from '../../support/kube-client.ts';
 import { controlPlane, namespace, serviceAccount } from '../../support/sandbox.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/api/objects.ts';
 import { CONFIG_MAPS, EVENTS } from '../../../src/api/resources.ts';
-import type { EventPost } from '../../../src/kube/event-post.ts';
-import { EventSink } from '../../../src/kube/events.ts';
+import type { EventPost } from '../../../src/kube/events/event-post.ts';
+import { EventSink } from '../../../src/kube/events/event-sink.ts';
 import { kubeClient } from '../../support/kube-client.ts';
 import { namespace } from '../../support/sandbox.ts';
 

@@ -5,7 +5,7 @@ import type { DataObject, KubeObject } from '../../../src/api/objects.ts';
 import { CONFIG_MAPS } from '../../../src/api/resources.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { KubeError } from '../../../src/kube/kube-error.ts';
-import { Reflector } from '../../../src/kube/reflect.ts';
+import { Reflector } from '../../../src/kube/watch/reflector.ts';
 import { kubeClient } from '../../support/kube-client.ts';
 import { type FaultRule, faultProxy } from '../../support/proxy.ts';
 import { namespace } from '../../support/sandbox.ts';

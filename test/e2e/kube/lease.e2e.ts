@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { LEASES } from '../../../src/api/resources.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
-import { elect } from '../../../src/kube/lease.ts';
+import { elect } from '../../../src/kube/lease/election.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { kubeClient } from '../../support/kube-client.ts';
 import { faultProxy } from '../../support/proxy.ts';

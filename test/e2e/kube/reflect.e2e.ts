@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DataObject, KubeObject } from '../../../src/api/objects.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../../../src/api/resources.ts';
 import type { KubeClient, Scope } from '../../../src/kube/client.ts';
-import { type ReflectEvent, type ReflectOptions, Reflector } from '../../../src/kube/reflect.ts';
+import { type ReflectEvent, type ReflectOptions, Reflector } from '../../../src/kube/watch/reflector.ts';
 import { installKinds } from '../../support/crds.ts';
 import { kubeClient } from '../../support/kube-client.ts';
 import { faultProxy } from '../../support/proxy.ts';

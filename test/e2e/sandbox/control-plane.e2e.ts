@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { COMPLETE_LABEL, READY_LABEL } from '../../../src/sandbox/stages.ts';
+import { COMPLETE_LABEL, READY_LABEL } from '../../../src/sandbox/control-plane/stages.ts';
 import { installKinds } from '../../support/crds.ts';
 import { type AnyObject, ApiRefusal, api, namespace, serviceAccount } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';

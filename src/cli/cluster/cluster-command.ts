@@ -1,0 +1,102 @@
+import { quote } from '../../config/finding.ts';
+import { parseSettings } from '../../config/parse-settings.ts';
+import { isNamespaceName } from '../../config/scope.ts';
+import type { Settings } from '../../config/settings.ts';
+import { connect } from '../../kube/auth/connection.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { type Page, pageFor } from '../help.ts';
+import { CLUSTER_FLAGS, type OwnFlag } from '../own-flags.ts';
+import { type Request, readRequest } from '../request.ts';
+import type { Io } from '../terminal/io.ts';
+
+/** A command that speaks to a cluster: what is common to all of them is done here. */
+export interface ClusterCommand<T> {
+  readonly name: string;
+  readonly usage: string;
+  readonly flags?: readonly OwnFlag[];
+  /** What the operands and own flags mean, or what is wrong with them. */
+  readonly read: (request: Request) => T | string;
+  readonly run: (wanted: T, cluster: Cluster) => Promise<number>;
+  /** The exit code where the cluster did not answer; 1 unless that means something else. */
+  readonly failure?: number;
+}
+
+/** The cluster, as the user reaches it. */
+export interface Cluster {
+  readonly client: KubeClient;
+  /** By the flags and variables of this command line. */
+  readonly settings: Settings;
+  readonly request: Request;
+  /** -n, else that of the kubeconfig's context, else default. */
+  readonly namespace: string;
+  readonly page: Page;
+  readonly io: Io;
+}
+
+/** What the usage of every such command ends with; `everywhere` is what no namespace means. */
+export const clusterUsage = (everywhere: string): string => `
+  -n, --namespace NAMESPACE   where; by default ${everywhere}
+  --kubeconfig FILE           which cluster; by default $KUBECONFIG, ~/.kube/config, or the pod's own
+  --context NAME              which context of the kubeconfig
+  --sandbox[=NAME]            the sandbox of this machine instead
+  --attune-namespace NAME     where Attune keeps its ledger; by default it is looked for
+`;
+
+/** For commands about one object. */
+export const CLUSTER_USAGE = clusterUsage("the namespace of the kubeconfig's context");
+
+/** 0: done. 1: it could not be done. 2: the command line is wrong. */
+export async function runClusterCommand<T>(
+  { name, usage, flags = [], read, run, failure = 1 }: ClusterCommand<T>,
+  argv: readonly string[],
+  io: Io,
+): Promise<number> {
+  const request = readRequest(argv, [...CLUSTER_FLAGS, ...flags]);
+  if (request.help) {
+    io.stdout(usage);
+    return 0;
+  }
+  const home = request.own.get('attune-namespace');
+  const misnamed = home === undefined || isNamespaceName(home) ? [] : [notANamespace(home)];
+  const parsed = parseSettings(request.controller, home === undefined ? io.env : { ...io.env, ATTUNE_NAMESPACE: home });
+  const wanted = read(request);
+  if (request.problems.length + misnamed.length > 0 || !parsed.ok || typeof wanted === 'string') {
+    const problems = [...request.problems, ...misnamed, ...(parsed.ok ? [] : parsed.problems)];
+    if (typeof wanted === 'string') problems.push(wanted);
+    io.stderr(
+      `${problems.map((problem) => `attune ${name}: ${problem}\n`).join('')}attune ${name} --help tells more\n`,
+    );
+    return 2;
+  }
+  try {
+    const connection = await connect({ ...(await clusterOf(request, io)), env: io.env });
+    const client = new KubeClient(connection);
+    const namespace = request.own.get('namespace') ?? (connection.namespace || 'default');
+    const page = pageFor(io.terminal, io.env);
+    const cluster = { client, settings: parsed.settings, request, namespace, page, io };
+    return await run(wanted, cluster).finally(() => client.close());
+  } catch (error) {
+    io.stderr(`attune ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    return failure;
+  }
+}
+
+const notANamespace = (name: string): string =>
+  `--attune-namespace must be the name of a namespace, not ${quote(name)}`;
+
+/** What is wrong with words where only flags are understood; one that is no name may be a credential. */
+export function refusedOperands({ operands }: Request): string | undefined {
+  const [word] = operands;
+  if (word === undefined) return undefined;
+  return `only flags are understood here${/^[a-z0-9-]{1,63}$/.test(word) ? `; did you mean -n ${word}?` : ''}`;
+}
+
+async function clusterOf({ own }: Request, io: Io) {
+  const sandbox = own.get('sandbox');
+  if (sandbox === undefined) return { kubeconfig: own.get('kubeconfig'), context: own.get('context') };
+  const { inspectSandbox } = await import('../../sandbox/inspect.ts');
+  const name = sandbox === 'true' ? 'default' : sandbox;
+  const found = inspectSandbox(io.env, name);
+  if (found?.state === 'up') return { kubeconfig: found.kubeconfig };
+  throw new Error(`the sandbox ${name} is not up; start it with attune sandbox up, or with npm start`);
+}

@@ -1,0 +1,62 @@
+import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
+import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { type Environment, parseSettings } from '../../config/parse-settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+
+/** An Attune that a Deployment runs, with the settings that its flags and variables amount to. */
+export interface Deployed {
+  readonly namespace: string;
+  readonly name: string;
+  readonly settings: Settings;
+}
+
+const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
+// Those of the chart, whatever its name, and the one of Stakater's manifests, in which only the image was changed.
+const LABELS = ['app.kubernetes.io/part-of=attune', 'app.kubernetes.io/name=attune', 'group=com.stakater.platform'];
+const IMAGE = /(?:^|\/)attune(?:[@:]|$)/;
+
+/** In one namespace or in all. Undefined: Deployments may not be listed there. */
+export async function findDeployed(client: KubeClient, namespace?: string): Promise<readonly Deployed[] | undefined> {
+  // By name, as one Deployment may have both labels.
+  const found = new Map<string, readonly Deployed[]>();
+  try {
+    for (const labelSelector of LABELS) {
+      for await (const { items } of client.list(DEPLOYMENTS, { namespace, labelSelector })) {
+        for (const object of items) found.set(`${object.metadata.namespace}/${object.metadata.name}`, asAttune(object));
+      }
+    }
+  } catch (error) {
+    if (!KubeError.is(error, 'Forbidden')) throw error;
+    return undefined;
+  }
+  return [...found.values()].flat();
+}
+
+function asAttune(object: KubeObject): readonly Deployed[] {
+  const { name, namespace = '' } = object.metadata;
+  const containers = listIn(objectAt(object, ['spec', 'template', 'spec'])['containers']).map(objectIn);
+  return containers.flatMap(({ image, args, env }) => {
+    if (!IMAGE.test(textIn(image))) return [];
+    const words = listIn(args).map(textIn);
+    const parsed = parseSettings(words[0] === 'controller' ? words.slice(1) : words, variables(env, object));
+    return parsed.ok ? [{ namespace, name, settings: parsed.settings }] : [];
+  });
+}
+
+/** What the downward API would fill in is known; what comes from a Secret decides nothing that we tell. */
+function variables(env: unknown, { metadata }: KubeObject): Environment {
+  const fields: Readonly<Record<string, string | undefined>> = {
+    'metadata.name': metadata.name,
+    'metadata.namespace': metadata.namespace,
+  };
+  return Object.fromEntries(
+    listIn(env).map((entry) => {
+      const { name, value, valueFrom } = objectIn(entry);
+      const field = textIn(objectIn(objectIn(valueFrom)['fieldRef'])['fieldPath']);
+      return [textIn(name), valueFrom === undefined ? textIn(value) : fields[field]];
+    }),
+  );
+}

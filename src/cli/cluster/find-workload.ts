@@ -1,0 +1,87 @@
+import { textIn } from '../../api/json.ts';
+import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '../../api/resources.ts';
+import { nearest } from '../../config/nearest.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import { controllerOf } from '../explain/pods.ts';
+import type { Cluster } from './cluster-command.ts';
+import type { Target } from './kind-words.ts';
+import { mustExist } from './namespace.ts';
+
+/** A workload of the cluster, and how we came to it. */
+export interface Found {
+  readonly kind: WorkloadKind;
+  readonly object: KubeObject;
+  readonly notes: readonly string[];
+}
+
+type Place = Pick<Cluster, 'client' | 'namespace'>;
+
+/** What stands between pods and workloads. */
+const BETWEEN: readonly Resource[] = [REPLICA_SETS, REPLICATION_CONTROLLERS];
+
+/** The workload that was named, or the one that made what was named. */
+export async function findWorkload(place: Place, target: Target<Resource>): Promise<Found> {
+  const found: { resource: Resource; object: KubeObject }[] = [
+    { resource: target.kind, object: await findObject(place, target) },
+  ];
+  for (let next = ownerOf(found[0]?.object); next; next = ownerOf(found.at(-1)?.object)) {
+    found.push({ resource: next.kind, object: await findObject(place, next) });
+  }
+  const [first] = found;
+  // A workload that was named is meant, whoever made it.
+  const last = kindNamed(target.kind.kind) ? first : found.at(-1);
+  const kind = last && kindNamed(last.resource.kind);
+  if (!last || !kind) throw new Error(homeless(target, found.at(-1)?.object));
+  const way = found.slice(1).map(({ resource, object }) => `${resource.kind} ${object.metadata.name}`);
+  const notes = last === first ? [] : [`${target.kind.kind} ${target.name} is of ${way.join(', of ')}`];
+  return { kind, object: last.object, notes };
+}
+
+/** Whoever made an object, if that is something that leads to a workload. */
+function ownerOf(object: KubeObject | undefined): Target<Resource> | undefined {
+  if (!object) return undefined;
+  const { apiVersion, kind, name } = controllerOf(object);
+  const [group = ''] = textIn(apiVersion).includes('/') ? textIn(apiVersion).split('/') : [''];
+  const resource = kindNamed(textIn(kind)) ?? BETWEEN.find((each) => each.kind === kind);
+  return resource?.group === group ? { kind: resource, name: textIn(name) } : undefined;
+}
+
+function homeless({ kind, name }: Target<Resource>, last: KubeObject | undefined): string {
+  const { kind: owner, name: ownerName } = last ? controllerOf(last) : {};
+  if (owner === undefined) return `${kind.kind} ${name} has no owner: what no workload makes is never rolled`;
+  return `${kind.kind} ${name} is of ${owner} ${ownerName}, which is no kind of workload that Attune knows`;
+}
+
+/** A name that does not exist is usually a slip: say what there is. */
+export async function findObject({ client, namespace }: Place, { kind, name }: Target<Resource>): Promise<KubeObject> {
+  try {
+    return await client.get(kind, { namespace, name });
+  } catch (error) {
+    if (!KubeError.is(error, 'NotFound', 'Forbidden')) throw error;
+    await mustExist(client, namespace);
+    if (error.reason === 'Forbidden') throw error;
+  }
+  const names: string[] = [];
+  try {
+    for await (const page of client.list(kind, { namespace }, { metadataOnly: true })) {
+      names.push(...page.items.map(({ metadata }) => metadata.name));
+    }
+  } catch (error) {
+    if (KubeError.is(error, 'NotFound'))
+      throw new Error(`this cluster has no ${kind.plural}.${kind.group}`, { cause: error });
+    throw error;
+  }
+  throw new Error(`there is no ${kind.kind} ${namespace}/${name}${alternatives(name, names, kind)}`);
+}
+
+const MAX_NAMES = 10;
+
+function alternatives(name: string, names: readonly string[], { plural }: Resource): string {
+  if (names.length === 0) return `, and the namespace has no ${plural}`;
+  const guess = nearest(name, names);
+  const shown = names.slice(0, MAX_NAMES).join(', ');
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return `${guess ? `, did you mean ${guess}?` : ''}\nthe ${plural} there: ${shown}${more}`;
+}

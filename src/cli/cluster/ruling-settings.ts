@@ -1,0 +1,120 @@
+import { NAMESPACES } from '../../api/resources.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import { namespaceNotWatchedBecause } from '../explain/watch-scope.ts';
+import { type AttuneInfo, describeInfo, INFO_NAME, publishedSettings } from '../info/attune-info.ts';
+import { type FoundInfos, findInfos, findInfosIn } from '../info/find-info.ts';
+import type { Cluster } from './cluster-command.ts';
+import { type Deployed, findDeployed } from './deployed.ts';
+
+/** Settings to go by, and how we came by them. */
+export interface Ruling {
+  readonly by: string;
+  readonly settings: Settings;
+  /** Of the Attune that has them. */
+  readonly namespace?: string;
+}
+
+/** Where Attune and its predecessor usually are. */
+const USUAL = ['attune', 'reloader'];
+
+/**
+ * The flags given, else those of every Attune, the one for this namespace first, else the defaults. An Attune is known by
+ * what it publishes, wherever it runs; one that publishes nothing, by its Deployment.
+ */
+export async function rulings(
+  { client, request, settings, namespace: here }: Pick<Cluster, 'client' | 'request' | 'settings' | 'namespace'>,
+  namespace?: string,
+): Promise<readonly [Ruling, ...Ruling[]]> {
+  if (request.controller.length > 0) return [{ by: 'the flags given', settings }];
+  const asked = request.own.get('attune-namespace');
+  const deployed = await findDeployed(client, asked);
+  const likely = new Set([settings.ownNamespace, ...(deployed ?? []).map(homeOf), here, ...USUAL]);
+  const found = await (asked === undefined
+    ? findInfos(
+        client,
+        [...likely].filter((name) => name !== ''),
+      )
+    : findInfosIn(client, [asked]));
+  const read = found.infos.toSorted((a, b) => b.publishedAt.localeCompare(a.publishedAt)).map(asRuling);
+  const published = read.filter((each) => typeof each === 'object');
+  const others = (deployed ?? []).filter((each) => !found.infos.some((info) => isOf(info, each)));
+  const known = [...published, ...others.map(byDeployment)];
+  const labels = await labelsFor(client, namespace, known);
+  const [first, ...rest] = known.toSorted(
+    (a, b) => remoteness(a, namespace, labels) - remoteness(b, namespace, labels),
+  );
+  if (first) return [first, ...rest];
+  const [problem] = read.filter((each) => typeof each === 'string');
+  return [{ by: `the default flags: ${problem ?? whyNone(asked, found, deployed !== undefined)}`, settings }];
+}
+
+const homeOf = ({ settings, namespace }: Deployed): string => settings.ownNamespace || namespace;
+
+/** Published by a pod of this Deployment. */
+const isOf = (info: AttuneInfo, deployed: Deployed): boolean =>
+  info.namespace === homeOf(deployed) && info.identity.startsWith(`${deployed.name}-`);
+
+/** A text says why it cannot be gone by. */
+function asRuling(info: AttuneInfo): Ruling | string {
+  const { namespace, version } = info;
+  const parsed = publishedSettings(info);
+  if (parsed.ok) return { by: describeInfo(info), settings: parsed.settings, namespace };
+  const problems = parsed.problems.join('; ');
+  return `those in ConfigMap ${namespace}/${INFO_NAME}, of Attune ${version}, are not understood here: ${problems}`;
+}
+
+const byDeployment = ({ namespace, name, settings }: Deployed): Ruling => ({
+  by: `the flags of Deployment ${namespace}/${name}`,
+  settings,
+  namespace,
+});
+
+function whyNone(asked: string | undefined, { lookedInto, forbidden }: FoundInfos, mayList: boolean): string {
+  const [place] = forbidden;
+  if (asked !== undefined) {
+    if (place === undefined) return `there is no ConfigMap ${INFO_NAME} in namespace ${asked}`;
+    return `you may not read ConfigMap ${asked}/${INFO_NAME}, which has those of Attune; give them here`;
+  }
+  if (!lookedInto) return 'no Attune was found in the cluster';
+  const tried = mayList ? 'no Deployment is an Attune' : 'you may not look for Attune';
+  const where = `no ConfigMap ${INFO_NAME} can be read in ${lookedInto.join(', ')}`;
+  return `${tried}, and ${where}; say with --attune-namespace where it is, or give its flags here`;
+}
+
+/** One that was told to watch a namespace knows better than one that watches them all. */
+function remoteness({ settings }: Ruling, namespace: string | undefined, labels: Labels | undefined): number {
+  const { mode } = settings.scope;
+  if (namespace !== undefined && namespaceNotWatchedBecause(namespace, labels, settings).length > 0) return 2;
+  return mode === 'global' ? 1 : namespace === undefined ? 2 : 0;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Only needed where several could be meant and one of them chooses by labels. */
+async function labelsFor(
+  client: KubeClient,
+  namespace: string | undefined,
+  known: readonly Ruling[],
+): Promise<Labels | undefined> {
+  const isNeeded = known.length > 1 && known.some(({ settings: { scope } }) => hasSelector(scope));
+  return isNeeded && namespace !== undefined ? await labelsOf(client, namespace) : undefined;
+}
+
+const hasSelector = (scope: Settings['scope']): boolean => scope.mode === 'global' && scope.selector !== undefined;
+
+/** Of a namespace; undefined: they may not be read. */
+async function labelsOf(client: KubeClient, name: string): Promise<Labels | undefined> {
+  try {
+    return (await client.get(NAMESPACES, { name })).metadata.labels ?? {};
+  } catch (error) {
+    if (!KubeError.is(error, 'Forbidden', 'NotFound')) throw error;
+    return undefined;
+  }
+}
+
+/** What the settings ask of a namespace's labels; undefined: nothing, or they may not be read. */
+export async function namespaceLabels(client: KubeClient, name: string, { scope }: Settings) {
+  return hasSelector(scope) ? await labelsOf(client, name) : undefined;
+}

@@ -1,0 +1,148 @@
+import type { WorkloadKind } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
+import type { Settings } from '../../config/settings.ts';
+import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
+import { interests, judge } from '../../domain/judge/judge.ts';
+import type { JudgedSource, Policy, Verdict } from '../../domain/judge/verdict.ts';
+import { pauseStep } from '../../domain/plan/pause.ts';
+import { isMarkVariable, variableName } from '../../domain/template/marks.ts';
+import { parseWorkload } from '../../domain/workload/parse-workload.ts';
+import type { Workload } from '../../domain/workload/workload.ts';
+
+/** What one reloader does with a change. `nothing` also stands for kinds that it does not know. */
+export type Reaction = Exclude<Action, 'none'> | 'nothing';
+
+/** One source whose change would be answered differently. */
+export interface Difference {
+  readonly source: { readonly kind: SourceKind; readonly name: string };
+  readonly before: Reaction;
+  readonly after: Reaction;
+  /** The rule that decides from now on. */
+  readonly because: string;
+}
+
+/** One workload under Stakater Reloader and under Attune. */
+export interface Diagnosis {
+  readonly workload: Workload['ref'];
+  /** How many sources it is reloaded for under either of them. */
+  readonly sources: number;
+  readonly differences: readonly Difference[];
+  /** What Attune would do about it at once, without any change of a source. */
+  readonly atOnce: readonly string[];
+  /** What is worth knowing and changes no decision. */
+  readonly remarks: readonly string[];
+}
+
+export type SourceList = Readonly<Record<SourceKind, readonly JudgedSource[]>>;
+
+interface Side {
+  readonly workload: Workload;
+  readonly policy: Policy;
+  readonly knows: boolean;
+}
+
+/** Compares what the same change does under both. Pure, and the same rules that the controller follows. */
+export function diagnose(
+  kind: WorkloadKind,
+  object: KubeObject,
+  sources: SourceList,
+  { settings, nowMs }: { readonly settings: Settings; readonly nowMs: number },
+): Diagnosis {
+  const before = sideOf(kind, object, settings, true);
+  const after = sideOf(kind, object, settings, settings.compat);
+  const asked = candidates(sources, [before, after]);
+  const answers = asked.map((source) => compare(kind, source, before, after));
+  return {
+    workload: after.workload.ref,
+    sources: answers.filter(({ before: was, after: is }) => was !== 'nothing' || is !== 'nothing').length,
+    differences: answers.filter(({ before: was, after: is }) => was !== is),
+    atOnce: overduePause(after.workload, settings, nowMs),
+    remarks: settings.compat
+      ? misunderstood(after.workload)
+      : [...elsewhere(after.workload), ...leftOver(after.workload, answers), ...misunderstood(after.workload)],
+  };
+}
+
+function sideOf(kind: WorkloadKind, object: KubeObject, settings: Settings, compat: boolean): Side {
+  const { keys, autoReloadAll, ignoredKinds } = settings;
+  const workload = parseWorkload(kind, object, { keys, compat, digest: () => '' });
+  const hasOwnTemplate = workload.workloadRef === undefined;
+  return {
+    workload,
+    policy: { compat, keys, autoReloadAll, ignoredKinds },
+    knows: compat ? kind.kind !== 'DeploymentConfig' && hasOwnTemplate : hasOwnTemplate,
+  };
+}
+
+/** The sources that one side could react to: all others need not be asked about. */
+function candidates(sources: SourceList, sides: readonly Side[]): readonly JudgedSource[] {
+  const wanted = sides.map(({ workload, policy }) => interests(workload, policy));
+  return SOURCE_KINDS.flatMap((kind) =>
+    sources[kind].filter(({ ref: { name } }) =>
+      wanted.some(
+        ({ literal, patterns }) =>
+          literal.some((each) => each.kind === kind && each.name === name) ||
+          patterns.some((each) => each.kind === kind && each.pattern.matches?.(name)),
+      ),
+    ),
+  );
+}
+
+function compare(kind: WorkloadKind, source: JudgedSource, before: Side, after: Side): Difference {
+  const was = reactionOf(kind, source, before);
+  const is = reactionOf(kind, source, after);
+  return { source: source.ref, before: was.reaction, after: is.reaction, because: is.because };
+}
+
+function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, policy, knows }: Side) {
+  const verdict = judge(workload, source, policy);
+  if (!verdict.reload) return { reaction: 'nothing', because: verdict.rule } as const;
+  if (!knows) return { reaction: 'nothing', because: 'it has no pod template of its own' } as const;
+  const action = actionFor(kind, workload, [verdict], policy);
+  if (action === 'none') return { reaction: 'nothing', because: inactionOf(workload).rule } as const;
+  return { reaction: action, because: (verdict satisfies Verdict).rule } as const;
+}
+
+/** Upstream forgets a pause when it is restarted; Attune ends it. */
+function overduePause(workload: Workload, settings: Settings, nowMs: number): readonly string[] {
+  const pausedAt = workload.annotations[settings.keys.pausedAt];
+  const periodMs = workload.intent.pausePeriodMs;
+  const step = pauseStep({ paused: workload.paused, pausedAt, periodMs }, nowMs);
+  return step.do === 'resume' ? [`paused since ${pausedAt}, longer than asked: it is resumed, and rolls`] : [];
+}
+
+function elsewhere({ workloadRef }: Workload): readonly string[] {
+  if (workloadRef === undefined) return [];
+  return [
+    `its pod template is that of ${workloadRef.kind} ${workloadRef.name}: Reloader skips it, Attune rolls that one`,
+  ];
+}
+
+/** Variables that a reloader wrote for sources that are none of this workload's, and what becomes of them. */
+function leftOver(workload: Workload, answers: readonly Difference[]): readonly string[] {
+  const rolling = answers.filter(({ after }) => after !== 'nothing');
+  const used = new Set([...workload.references, ...rolling.map(({ source }) => source)].map(nameOfMark));
+  for (const kind of SOURCE_KINDS) {
+    for (const { text } of workload.intent.of[kind].named) used.add(variableName(kind, text));
+  }
+  const left = workload.containers
+    .flatMap(({ marks }) => marks.filter(isMarkVariable).map(({ name }) => name))
+    .filter((name) => !used.has(name));
+  if (left.length === 0) return [];
+  const names = [...new Set(left)];
+  const it = names.length === 1 ? ['it goes', 'it stays'] : ['they go', 'they stay'];
+  return [`no source that it uses or names stands behind ${names.join(', ')}: ${fateOf(rolling, it)}`];
+}
+
+/** They go with a write of the template, and never by one of their own. */
+function fateOf(rolling: readonly Difference[], [go, stay]: readonly string[]): string {
+  if (rolling.length === 0) return `${stay}, as nothing rolls this workload`;
+  const isWritten = rolling.some(({ after }) => after === 'patch' || after === 'replace');
+  return isWritten ? `${go} with the next rollout` : `${stay}, as this template is not written to`;
+}
+
+const nameOfMark = ({ kind, name }: Difference['source']): string => variableName(kind, name);
+
+const misunderstood = (workload: Workload): readonly string[] =>
+  workload.intent.problems.map(({ path, message }) => `${path} ${message}`);

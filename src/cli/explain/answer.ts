@@ -1,0 +1,106 @@
+import { kindNamed } from '../../api/kinds.ts';
+import type { SourceRef } from '../../api/sources.ts';
+import type { Settings } from '../../config/settings.ts';
+import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
+import { markIn, variableName } from '../../domain/template/marks.ts';
+import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { NotWatched } from './watch-scope.ts';
+
+/** What a change of a source does to a workload, and why. */
+export interface Answer {
+  readonly rolls: boolean;
+  /** A word of docs/reasons.md, or `not-watched`, or `nothing-to-do`. */
+  readonly because: string;
+  readonly rule: string;
+  /** What would make it a yes: one line for each thing that is in the way. */
+  readonly cures: readonly string[];
+  /** What a change does. */
+  readonly action: Action | undefined;
+  /** The same for its creation, and for its deletion. */
+  readonly ifCreated: Coming;
+  readonly ifDeleted: Coming;
+}
+
+export interface Coming {
+  readonly rolls: boolean;
+  readonly rule: string;
+}
+
+/** An answer, with the container that gets the mark. */
+export type MarkedAnswer = Answer & { readonly container: number };
+
+/** The controller's own rules, asked about one source. */
+export function answerTo(
+  workload: Workload,
+  ref: SourceRef,
+  blindness: readonly NotWatched[],
+  { view, settings }: { readonly view: ClusterView; readonly settings: Settings },
+): MarkedAnswer {
+  const answer = unlessBlind(judged(workload, ref, view, settings), blindness);
+  return {
+    ...answer,
+    ifCreated: ifCreated(answer, ref, settings),
+    ifDeleted: ifDeleted(answer, workload, ref, settings),
+  };
+}
+
+type Verdict = Omit<MarkedAnswer, 'ifCreated' | 'ifDeleted'>;
+
+/** What is not watched comes before every rule, but what the rules say stays in the way. */
+function unlessBlind(verdict: Verdict, blindness: readonly NotWatched[]): Verdict {
+  const [first] = blindness;
+  if (!first) return verdict;
+  const cures = [...blindness.map(({ cure }) => cure), ...verdict.cures];
+  return { ...verdict, rolls: false, because: 'not-watched', rule: first.rule, cures, action: undefined };
+}
+
+function judged(workload: Workload, ref: SourceRef, view: ClusterView, settings: Settings): Verdict {
+  const state = view.states.get(workloadKey(workload.ref));
+  const verdict = state && view.verdicts.of(state, ref);
+  const kind = kindNamed(workload.ref.kind);
+  if (!verdict || !kind) throw new Error(`${workload.ref.kind} ${workload.ref.name} was not entered`);
+  const { because, rule } = verdict;
+  if (!verdict.reload) {
+    const container = useOf(workload, ref);
+    return { rolls: false, because, rule, cures: verdict.cures, action: undefined, container };
+  }
+  const { container } = verdict;
+  const action = actionFor(kind, workload, [verdict], settings);
+  if (action !== 'none') return { rolls: true, because, rule, cures: [], action, container };
+  const left = inactionOf(workload);
+  return { rolls: false, because: 'nothing-to-do', rule: left.rule, cures: [left.cure], action, container };
+}
+
+function useOf(workload: Workload, ref: SourceRef): number {
+  return workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name)?.container ?? 0;
+}
+
+const CLASSES = 'a SecretProviderClass is known by the pods that mount it, and is neither created nor deleted';
+
+function ifCreated({ rolls, rule }: Verdict, { kind }: SourceRef, { reloadOnCreate }: Settings): Coming {
+  if (!rolls) return { rolls, rule };
+  if (kind === 'SecretProviderClass') return { rolls: false, rule: CLASSES };
+  return flagged('--reload-on-create', reloadOnCreate);
+}
+
+function ifDeleted(
+  { rolls, rule, container }: Verdict,
+  workload: Workload,
+  { kind, name }: SourceRef,
+  { reloadOnDelete, compat, reloadStrategy }: Settings,
+): Coming {
+  if (!rolls) return { rolls, rule };
+  if (kind === 'SecretProviderClass') return { rolls: false, rule: CLASSES };
+  // Upstream takes its variable away, and has nothing to do where it never was.
+  const isMarked = markIn(workload.containers[container], variableName(kind, name)) !== undefined;
+  if (reloadOnDelete && compat && reloadStrategy === 'env-vars' && !isMarked) {
+    return { rolls: false, rule: 'there is no mark yet that Stakater Reloader would take away' };
+  }
+  return flagged('--reload-on-delete', reloadOnDelete);
+}
+
+const flagged = (flag: string, isSet: boolean): Coming => ({
+  rolls: isSet,
+  rule: isSet ? `${flag}=true` : `${flag} is not set`,
+});

@@ -1,0 +1,124 @@
+import type { PauseStep } from '../../domain/plan/pause.ts';
+import type { Timing } from '../../domain/plan/plan.ts';
+import type { WorkloadRef } from '../../domain/workload/workload.ts';
+import type { Page } from '../help.ts';
+import { type Paint, painter, span, table } from '../terminal/table.ts';
+import type { Coming } from './answer.ts';
+import type { Explanation, Mark } from './explanation.ts';
+import type { ReloaderEvent } from './reloader-events.ts';
+import { stateText } from './state-text.ts';
+
+/** All that `explain` knows; `-o json` prints it as it is. */
+export interface WorkloadReport {
+  readonly workload: WorkloadRef;
+  readonly judgedBy: string;
+  readonly mode: 'default' | 'stakater';
+  readonly strategy: 'env-vars' | 'annotations';
+  readonly timing: Timing;
+  /** RFC 3339. */
+  readonly lastWrite: string | undefined;
+  /** Whether what Attune wrote down can be read; if not, nobody can tell here what waits. */
+  readonly isLedgerKnown: boolean;
+  readonly paused: { readonly byReloader: boolean; readonly step: PauseStep } | undefined;
+  /** Annotations that could not be understood. */
+  readonly problems: readonly string[];
+  readonly notes: readonly string[];
+  readonly sources: readonly Explanation[];
+  readonly events: readonly ReloaderEvent[];
+}
+
+export function explanationText(report: WorkloadReport, page: Page, nowMs: number): string {
+  const paint = painter(page);
+  const { kind, namespace, name } = report.workload;
+  const blocks = [
+    `${paint('bold', `${kind} ${namespace}/${name}`)}\n${table(facts(report, paint, nowMs), page, 2)}`,
+    ...report.sources.map((each) => sourceText(each, report, page, nowMs)),
+  ];
+  if (report.sources.length === 0) blocks.push('It uses no ConfigMap or Secret, and names none.\n');
+  if (report.events.length > 0) blocks.push(eventsText(report.events, page, nowMs));
+  return blocks.join('\n');
+}
+
+function facts(report: WorkloadReport, paint: Paint, nowMs: number): readonly (readonly string[])[] {
+  const { timing, lastWrite, paused, problems, notes } = report;
+  const rows = [
+    ['judged by', report.judgedBy + (report.mode === 'stakater' ? ' (compatible with Stakater Reloader)' : '')],
+    ['timing', timingText(timing)],
+    ['last write', lastWrite ? `${ago(lastWrite, nowMs)} (${lastWrite})` : 'never by a reloader'],
+  ];
+  if (paused) rows.push(['paused', paint('yellow', pauseText(paused, nowMs))]);
+  for (const problem of problems) rows.push(['wrong', paint('red', problem)]);
+  for (const note of notes) rows.push(['note', paint('dim', note)]);
+  return rows;
+}
+
+function timingText({ quietPeriodMs, maxWaitMs }: Timing): string {
+  if (quietPeriodMs === 0) return 'at once';
+  const most = Math.max(maxWaitMs, quietPeriodMs);
+  return `${quietPeriodMs / 1000} s after the last change, ${most / 1000} s after the first at the latest`;
+}
+
+function pauseText({ byReloader, step }: NonNullable<WorkloadReport['paused']>, nowMs: number): string {
+  if (!byReloader) return 'by somebody else: nothing rolls before it is resumed';
+  if (step.do === 'hold') return `by a reloader, for ${span(step.untilMs - nowMs)} more; then everything rolls at once`;
+  return 'by a reloader, and the time is over: it is resumed as soon as Attune runs';
+}
+
+const ago = (time: string, nowMs: number): string => `${span(nowMs - Date.parse(time))} ago`;
+
+function sourceText(explanation: Explanation, report: WorkloadReport, page: Page, nowMs: number): string {
+  const paint = painter(page);
+  const { source, rolls, because, rule, cures, mark, state, presence } = explanation;
+  const sign = rolls ? paint('green', '✓') : paint('red', '✗');
+  const title = paint('bold', `${source.kind} ${source.name}`);
+  const rows = [['because', rule]];
+  for (const cure of cures) rows.push(['to roll', paint('cyan', cure)]);
+  if (mark && (rolls || mark.found !== 'missing')) rows.push(['mark', markText(mark)]);
+  if (presence === 'absent') rows.push(['note', paint('yellow', 'it does not exist')]);
+  if (presence === 'unreadable') rows.push(['note', paint('yellow', UNREADABLE)]);
+  const now = presence === 'unreadable' ? undefined : stateText(state, { ...report, paint, nowMs });
+  if (now !== undefined && (rolls || state.is !== 'current')) rows.push(['now', now]);
+  if (rolls) rows.push(['or if', lifecycleText(explanation)]);
+  return `${sign} ${title}: ${ANSWER[String(rolls) as 'true'](explanation)} (${because})\n${table(rows, page, 4)}`;
+}
+
+function lifecycleText({ ifCreated, ifDeleted }: Explanation): string {
+  const said = ({ rolls, rule }: Coming): string => `${rolls ? 'the same' : 'nothing happens'} (${rule})`;
+  return `it is created: ${said(ifCreated)}; it is deleted: ${said(ifDeleted)}`;
+}
+
+const UNREADABLE =
+  'you may not read it, so its annotations and its data are not known here: taken as neither ignored nor matched';
+
+const ACTIONS = {
+  patch: 'a change rolls it',
+  restart: 'a change restarts it',
+  run: 'a change runs a Job of it',
+  replace: 'a change replaces it',
+  none: 'a change does nothing',
+} as const;
+
+const ANSWER = {
+  true: ({ action }: Explanation) => ACTIONS[action ?? 'patch'],
+  false: () => 'a change does not roll it',
+};
+
+const MARKS: Readonly<Record<Mark['found'], string>> = {
+  current: 'is there, of the current data',
+  other: 'is there, of other data',
+  missing: 'is not there yet',
+  shared: 'is shared with another source, so it proves nothing',
+  unknown: 'is there',
+};
+
+const markText = ({ place, container, found }: Mark): string => `${place} for container ${container} ${MARKS[found]}`;
+
+function eventsText(events: readonly ReloaderEvent[], page: Page, nowMs: number): string {
+  const paint = painter(page);
+  const rows = events.map(({ at, type, reason, message }) => [
+    ago(at, nowMs),
+    type === 'Warning' ? paint('yellow', reason) : reason,
+    message,
+  ]);
+  return `${paint('bold', 'Events')}\n${table(rows, page, 2)}`;
+}

@@ -1,0 +1,70 @@
+import { LAST_RELOADED_FROM } from '../../api/annotations.ts';
+import type { SourceKind, SourceRef } from '../../api/sources.ts';
+import type { Settings } from '../../config/settings.ts';
+import { carriesMark, variableName } from '../../domain/template/marks.ts';
+import type { Workload } from '../../domain/workload/workload.ts';
+import { type Answer, answerTo } from './answer.ts';
+import type { SourceFacts } from './cluster-view.ts';
+import { type State, type Subject, standingOf, type Viewpoint } from './standing.ts';
+import type { NotWatched } from './watch-scope.ts';
+
+/** One source and one workload: would a change roll it, why, and how things stand. */
+export interface Explanation extends Answer {
+  readonly source: { readonly kind: SourceKind; readonly name: string };
+  readonly presence: SourceFacts['presence'];
+  readonly mark: Mark | undefined;
+  readonly state: State;
+}
+
+/** Where the mark of a change goes, and what stands there now. */
+export interface Mark {
+  readonly container: string;
+  readonly place: string;
+  /** Of the data as it is now. */
+  readonly value: string | undefined;
+  readonly found: 'current' | 'other' | 'missing' | 'shared' | 'unknown';
+}
+
+export function explain(
+  subject: Subject,
+  ref: SourceRef,
+  blindness: readonly NotWatched[],
+  at: Viewpoint,
+): Explanation {
+  const { workload } = subject.state;
+  const { container, ...answer } = answerTo(workload, ref, blindness, at);
+  return {
+    source: { kind: ref.kind, name: ref.name },
+    presence: at.view.facts(ref).presence,
+    ...answer,
+    mark: answer.action === 'run' ? undefined : markOf(workload, ref, container, at),
+    state: standingOf(subject, ref, answer.rolls, at),
+  };
+}
+
+function markOf(
+  workload: Workload,
+  ref: SourceRef,
+  container: number,
+  { view, settings }: Viewpoint,
+): Mark | undefined {
+  const named = workload.containers[container]?.name;
+  if (named === undefined) return undefined;
+  const { reloadStrategy: strategy } = settings;
+  const value = view.sources.get(ref)?.fingerprint?.mark;
+  const place = strategy === 'annotations' ? LAST_RELOADED_FROM : variableName(ref.kind, ref.name);
+  return { container: named, place, value, found: foundMark(workload, ref, value, strategy) };
+}
+
+const FOUND = { equal: 'current', different: 'other', missing: 'missing', 'shared-name': 'shared' } as const;
+
+function foundMark(
+  workload: Workload,
+  ref: SourceRef,
+  value: string | undefined,
+  strategy: Settings['reloadStrategy'],
+): Mark['found'] {
+  // Any text does for asking whether there is one at all.
+  const found = FOUND[carriesMark(workload, ref, value ?? '', strategy)];
+  return value === undefined && found === 'other' ? 'unknown' : found;
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { APP } from '../../../test/support/engine-world.ts';
+import { change, state, tellingWorld, WRITTEN } from '../../../test/support/telling-world.ts';
+import { SOURCES } from '../../api/annotations.ts';
+import type { SourceRef } from '../../api/sources.ts';
+import { Report } from '../../controller/report/report.ts';
+import type { EventPost } from '../../kube/events/event-post.ts';
+import { isUndelivered, type ReloaderEvent } from './reloader-events.ts';
+
+const tracesOf = (events: readonly EventPost[]): readonly ReloaderEvent[] =>
+  events.map(({ annotations, ...event }, n) => ({ ...event, at: '', version: n, sources: annotations?.[SOURCES] }));
+const beyond = { ...APP, name: 'app-39' };
+
+test('explain understands Events of several sources, also of those that the message does not name', () => {
+  const { deps, events } = tellingWorld();
+  const report = new Report(deps);
+  const many = Array.from({ length: 40 }, (_, n) => change(`app-${n}`));
+  const undelivered = (ref: SourceRef) => isUndelivered(tracesOf(events), ref);
+  report.reverted(state(), [APP], false);
+  expect([undelivered(APP), undelivered(beyond)]).toEqual([true, false]);
+  report.reverted(
+    state(),
+    many.map(({ ref }) => ref),
+    false,
+  );
+  expect([undelivered(APP), undelivered(beyond)]).toEqual([true, true]);
+  // Neither is hidden, nor ended, by a reload of others.
+  report.reloaded(
+    state(),
+    Array.from({ length: 40 }, (_, n) => change(`other-${n}`)),
+    0,
+    WRITTEN,
+  );
+  expect([undelivered(APP), undelivered(beyond)]).toEqual([true, true]);
+  report.reloaded(state(), [change('db', 'Secret'), change('app')], 0, WRITTEN);
+  expect([undelivered(APP), undelivered(beyond)]).toEqual([false, true]);
+  report.reloaded(state(), many, 0, WRITTEN);
+  expect([undelivered(APP), undelivered(beyond)]).toEqual([false, false]);
+});
+
+test('a list that has no room on an Event says so, and what may be undelivered is called so', () => {
+  const { deps, events } = tellingWorld();
+  const report = new Report(deps);
+  const many = Array.from({ length: 5000 }, (_, n) => change(`app-${n}`).ref);
+  const last = { ...APP, name: 'app-4999' };
+  report.reverted(state(), many, false);
+  expect(events[0]?.annotations?.[SOURCES]?.length).toBeLessThan(32_768);
+  expect(isUndelivered(tracesOf(events), last)).toBe(true);
+  report.reloaded(
+    state(),
+    many.map(({ name }) => change(name)),
+    0,
+    WRITTEN,
+  );
+  expect([isUndelivered(tracesOf(events), last), isUndelivered(tracesOf(events), beyond)]).toEqual([true, false]);
+});

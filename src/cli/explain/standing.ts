@@ -1,0 +1,161 @@
+import type { WorkloadKind } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import type { SourceRef } from '../../api/sources.ts';
+import type { Settings } from '../../config/settings.ts';
+import { ABSENT, believe, compare, type Difference, lifecycleOf, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { dueAt, timingOf } from '../../domain/plan/plan.ts';
+import { carriesMark } from '../../domain/template/marks.ts';
+import { type Ages, agesOf } from '../../domain/workload/pod-age.ts';
+import { type Hold, holdOf, type Progress, progressOf } from '../../domain/workload/progress.ts';
+import type { WorkloadState } from '../../model/workload-state.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { LedgerView } from './ledger-view.ts';
+import type { Pods } from './pods.ts';
+
+/**
+ * What the pods run with, against what the source holds.
+ *
+ * `current`: with the data as it is. `marked`: the template is of that data, and not all pods are of the template. `older`:
+ * pods began before its last write, and no rollout waits for it. `pending`: a change waits to be rolled out. `gone`: the
+ * source was deleted, and counts as changed only if it returns with other data. `absent`: it does not exist. `undelivered`:
+ * another writer keeps undoing the rollout. `silent`: the data is other than the pods', and no rule asks to roll for it.
+ * `unknown`: it cannot be told, and `why`.
+ */
+export interface State {
+  readonly is: 'current' | 'marked' | 'older' | 'pending' | 'gone' | 'absent' | 'undelivered' | 'silent' | 'unknown';
+  /** Who says so. */
+  readonly from: 'mark' | 'record' | 'checkpoint' | 'pods' | 'nothing';
+  /** Pods against the last write; missing where they are not known. */
+  readonly pods?: Ages | undefined;
+  /** By the word of the workload's own controller. */
+  readonly progress?: Progress | undefined;
+  /** Why pods of an earlier template are still there. */
+  readonly hold?: Hold | undefined;
+  readonly why?: string | undefined;
+  /** `unknown`: nobody could tell what the pods began with, and that counts as changed. */
+  readonly change?: 'changed' | 'created' | 'deleted' | 'unknown' | undefined;
+  /** When the data was written, and until when it will have been rolled out; RFC 3339. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly overdue?: boolean | undefined;
+}
+
+export interface Viewpoint {
+  readonly view: ClusterView;
+  readonly ledger: LedgerView;
+  readonly settings: Settings;
+  readonly nowMs: number;
+}
+
+/** A workload with what only its object and its pods tell. */
+export interface Subject {
+  readonly kind: WorkloadKind;
+  readonly object: KubeObject;
+  readonly state: WorkloadState;
+  readonly pods: Pods;
+  /** Who makes the pods: itself, or a Rollout that has borrowed its template. */
+  readonly rolledBy: { readonly kind: WorkloadKind; readonly object: KubeObject };
+}
+
+export function standingOf(subject: Subject, ref: SourceRef, rolls: boolean, at: Viewpoint): State {
+  const { view, settings } = at;
+  if (view.facts(ref).presence === 'unreadable') return unknown('you may not read it');
+  const current = view.sources.current(ref);
+  if (current === UNKNOWN) return unknown('nobody mounts it, and what it would hold is not known before');
+  const facts = factsOf(subject, ref, at);
+  if (facts.difference === 'keep') return { is: 'gone', from: facts.from };
+  if (current === ABSENT && facts.difference === 'same') return { is: 'absent', from: facts.from };
+  const change = changeIn(facts);
+  if (change === undefined) return settled(subject, facts);
+  if (rolls)
+    return { is: 'pending', from: facts.from, change, pods: facts.ages, ...dueTime(subject, facts, settings, at) };
+  return isNewer(facts.ages) ? settled(subject, facts) : { is: 'silent', from: facts.from, pods: facts.ages };
+}
+
+interface Facts {
+  readonly difference: Difference;
+  readonly from: State['from'];
+  /** The ledger says that nobody could tell what the pods began with. */
+  readonly isUnknown: boolean;
+  /** It says that they have it, and may be out of date. */
+  readonly isDoubted: boolean;
+  /** The template was written after the data, or carries its mark. */
+  readonly isInTemplate: boolean;
+  readonly writtenAt: number | undefined;
+  readonly ages: Ages | undefined;
+}
+
+function factsOf({ kind, state, pods }: Subject, ref: SourceRef, { view, ledger, settings }: Viewpoint): Facts {
+  const { workload } = state;
+  const current = view.sources.current(ref);
+  const { changedAt } = view.facts(ref);
+  const mark = view.sources.get(ref)?.fingerprint?.mark;
+  const carried = mark === undefined ? 'missing' : carriesMark(workload, ref, mark, settings.reloadStrategy);
+  const word = ledger.word(state, ref, view.sources);
+  const markIsCurrent = carried === 'equal';
+  const belief = believe({ markIsCurrent, compat: settings.compat, current, baseline: current, ...word });
+  // Without the ledger a mark of other data is all there is, and it may be the only one that was ever needed.
+  const isOtherMark = !ledger.known && carried === 'different';
+  const isOlder = changedAt !== undefined && (word.writtenAt ?? 0) * 1000 > changedAt;
+  const byTemplate = kind.effect !== 'run' && workload.intent.rolloutStrategy !== 'restart';
+  return {
+    difference: isOtherMark ? 'changed' : compare(belief.applied, current, lifecycleOf(ref.kind, settings)),
+    from: isOtherMark ? 'mark' : belief.from === 'baseline' ? 'nothing' : belief.from,
+    isUnknown: belief.applied === UNKNOWN,
+    isDoubted: word.isDoubted,
+    isInTemplate: byTemplate && (markIsCurrent || isOlder),
+    writtenAt: changedAt,
+    ages: 'unknown' in pods || changedAt === undefined ? undefined : agesOf(pods.began, changedAt),
+  };
+}
+
+function changeIn({ difference, isUnknown }: Facts): State['change'] {
+  if (difference !== 'changed' && difference !== 'created' && difference !== 'deleted') return undefined;
+  return isUnknown ? 'unknown' : difference;
+}
+
+const unknown = (why: string): State => ({ is: 'unknown', from: 'nothing', why });
+
+/** Nothing waits; whether that is because the pods have it is another question. */
+function settled(subject: Subject, facts: Facts): State {
+  const { from, ages, writtenAt } = facts;
+  const said = { from, pods: ages, ...sinceOf(writtenAt) };
+  if (hasNoPods(subject.pods)) return { ...said, is: 'current', pods: { total: 0, older: 0, unclear: 0 } };
+  if (isNewer(ages)) return { ...said, is: 'current', from: from === 'nothing' ? 'pods' : from };
+  if (facts.isInTemplate) return rolledOut(subject, facts);
+  if (ages === undefined) return { ...said, is: 'unknown', why: whyNoAges(subject.pods) };
+  if (ages.older === 0) return { ...said, is: 'unknown', why: sameSecond(ages) };
+  return { ...said, is: 'older', why: facts.isDoubted ? DOUBT : undefined };
+}
+
+const DOUBT = 'source and template were written since Attune wrote down what the pods run with';
+
+const sameSecond = ({ total, unclear }: Ages): string =>
+  `${unclear} of ${total} pods began in the very second of its last write`;
+
+const hasNoPods = (pods: Pods): boolean => !('unknown' in pods) && pods.began.length === 0;
+
+const isNewer = (ages: Ages | undefined): boolean => ages !== undefined && ages.older === 0 && ages.unclear === 0;
+
+const whyNoAges = (pods: Pods): string => ('unknown' in pods ? pods.unknown : 'when its data was written is not known');
+
+/** The template is of the data: what counts is whether the pods are of the template. */
+function rolledOut({ rolledBy: { kind, object } }: Subject, { from, ages, writtenAt }: Facts): State {
+  const progress = progressOf(kind, object);
+  const said = { from, pods: ages, progress, ...sinceOf(writtenAt) };
+  // The template of a Job is what all its pods were made of.
+  const isDone = progress ? progress.updated >= progress.pods : kind.counts === undefined;
+  return isDone ? { ...said, is: 'current' } : { ...said, is: 'marked', hold: holdOf(object) };
+}
+
+const sinceOf = (writtenAt: number | undefined) =>
+  writtenAt === undefined ? {} : { since: new Date(writtenAt).toISOString() };
+
+function dueTime({ state }: Subject, { writtenAt }: Facts, settings: Settings, { nowMs }: Viewpoint) {
+  if (writtenAt === undefined) return {};
+  const until = dueAt(writtenAt, writtenAt, timingOf(state.workload.intent, settings));
+  // The server keeps seconds, and a write takes its time.
+  return { ...sinceOf(writtenAt), until: new Date(until).toISOString(), overdue: nowMs > until + GRACE_MS };
+}
+
+const GRACE_MS = 5000;

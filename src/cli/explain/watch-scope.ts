@@ -1,0 +1,85 @@
+import { SOURCE_TYPE, type SourceRef } from '../../api/sources.ts';
+import type { Settings } from '../../config/settings.ts';
+import { matches, parseSelector } from '../../domain/text/selector.ts';
+import type { WorkloadRef } from '../../domain/workload/workload.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Why the controller does not even see something, and what would let it. */
+export interface NotWatched {
+  readonly rule: string;
+  readonly cure: string;
+}
+
+/** None: workloads of this kind in this namespace are watched. `labels` of the namespace; undefined: not known. */
+export function notWatchedBecause(
+  { kind, namespace }: Pick<WorkloadRef, 'kind' | 'namespace'>,
+  labels: Labels | undefined,
+  settings: Settings,
+): readonly NotWatched[] {
+  const found: NotWatched[] = [];
+  if (settings.webhookUrl !== '') {
+    const rule = '--webhook-url is set: changes are posted and nothing is reloaded';
+    found.push({ rule, cure: 'remove --webhook-url' });
+  }
+  if (kind === 'Rollout' && !settings.isArgoRollouts) {
+    found.push({ rule: 'Rollouts are not watched', cure: 'set --is-Argo-Rollouts=true' });
+  }
+  if (kind === 'DeploymentConfig' && settings.compat) {
+    const rule = '--compat=stakater leaves out every DeploymentConfig';
+    found.push({ rule, cure: 'remove --compat=stakater' });
+  }
+  return [...found, ...namespaceNotWatchedBecause(namespace, labels, settings)];
+}
+
+/** None: the namespace is watched, as far as is known. */
+export function namespaceNotWatchedBecause(
+  namespace: string,
+  labels: Labels | undefined,
+  { scope }: Pick<Settings, 'scope'>,
+): readonly NotWatched[] {
+  if (scope.mode === 'namespaces') {
+    if (scope.namespaces.includes(namespace)) return [];
+    const rule = `only these namespaces are watched: ${scope.namespaces.join(', ')}`;
+    return [{ rule, cure: `add ${namespace} to --namespaces` }];
+  }
+  const found: NotWatched[] = [];
+  if (scope.ignore.includes(namespace)) {
+    const rule = `--namespaces-to-ignore leaves out namespace ${namespace}`;
+    found.push({ rule, cure: `take ${namespace} out of --namespaces-to-ignore` });
+  }
+  if (scope.selector !== undefined && labels !== undefined && !isSelected(scope.selector, labels)) {
+    const rule = `--namespace-selector=${scope.selector} does not match the labels of namespace ${namespace}`;
+    found.push({ rule, cure: `give namespace ${namespace} labels that match ${scope.selector}` });
+  }
+  return found;
+}
+
+/** The same for a source; `labels` undefined: not known. */
+export function sourceNotWatchedBecause(
+  ref: SourceRef,
+  labels: Labels | undefined,
+  settings: Settings,
+): readonly NotWatched[] {
+  const { resourcesToIgnore, resourceLabelSelector: selector, enableCsiIntegration } = settings;
+  const found: NotWatched[] = [];
+  const plural = `${SOURCE_TYPE[ref.kind].toLowerCase()}s`;
+  if (resourcesToIgnore.has(plural as 'configmaps' | 'secrets')) {
+    const rule = `--resources-to-ignore=${plural} leaves out every ${ref.kind}`;
+    found.push({ rule, cure: `remove --resources-to-ignore=${plural}` });
+  }
+  if (ref.kind === 'SecretProviderClass') {
+    const rule = 'SecretProviderClasses are not watched';
+    return enableCsiIntegration ? found : [...found, { rule, cure: 'set --enable-csi-integration' }];
+  }
+  if (selector !== undefined && labels !== undefined && !isSelected(selector, labels)) {
+    const rule = `--resource-label-selector=${selector} does not match the labels of ${ref.kind} ${ref.name}`;
+    found.push({ rule, cure: `give ${ref.kind} ${ref.name} labels that match ${selector}` });
+  }
+  return found;
+}
+
+function isSelected(selector: string, labels: Labels): boolean {
+  const parsed = parseSelector(selector);
+  return 'error' in parsed || matches(parsed.selector, labels);
+}

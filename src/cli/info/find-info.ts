@@ -1,0 +1,55 @@
+import type { DataObject } from '../../api/objects.ts';
+import { CONFIG_MAPS } from '../../api/resources.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import { type AttuneInfo, INFO_NAME, readInfo } from './attune-info.ts';
+
+/** What there is to read, and where one could not look. */
+export interface FoundInfos {
+  readonly infos: readonly AttuneInfo[];
+  /** The namespaces that were looked into by name; undefined: all were listed. */
+  readonly lookedInto: readonly string[] | undefined;
+  /** Of those, where it may not be read. To who has few rights, what does not exist looks the same. */
+  readonly forbidden: readonly string[];
+}
+
+/** What controllers tell about themselves in all namespaces; where these may not be listed, in the likely ones. */
+export async function findInfos(client: KubeClient, likely: readonly string[]): Promise<FoundInfos> {
+  const infos = await listed(client);
+  return infos ? { infos, lookedInto: undefined, forbidden: [] } : await findInfosIn(client, likely);
+}
+
+/** The same in these namespaces and nowhere else. */
+export async function findInfosIn(client: KubeClient, namespaces: readonly string[]): Promise<FoundInfos> {
+  const answers = await Promise.all(namespaces.map((namespace) => read(client, namespace)));
+  return {
+    infos: answers.filter((answer) => typeof answer === 'object'),
+    lookedInto: namespaces,
+    forbidden: namespaces.filter((_, at) => answers[at] === 'forbidden'),
+  };
+}
+
+async function listed(client: KubeClient): Promise<readonly AttuneInfo[] | undefined> {
+  const infos: AttuneInfo[] = [];
+  try {
+    const scope = { fieldSelector: `metadata.name=${INFO_NAME}` };
+    for await (const { items, fresh } of client.list<DataObject>(CONFIG_MAPS, scope)) {
+      if (fresh) infos.length = 0;
+      infos.push(...items.map(readInfo));
+    }
+    return infos;
+  } catch (error) {
+    if (KubeError.is(error, 'Forbidden')) return undefined;
+    throw error;
+  }
+}
+
+async function read(client: KubeClient, namespace: string): Promise<AttuneInfo | 'absent' | 'forbidden'> {
+  try {
+    return readInfo(await client.get<DataObject>(CONFIG_MAPS, { namespace, name: INFO_NAME }));
+  } catch (error) {
+    if (KubeError.is(error, 'NotFound')) return 'absent';
+    if (KubeError.is(error, 'Forbidden')) return 'forbidden';
+    throw error;
+  }
+}

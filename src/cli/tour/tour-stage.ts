@@ -1,0 +1,193 @@
+import { once } from 'node:events';
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DataObject } from '../../api/objects.ts';
+import { parseSettings } from '../../config/parse-settings.ts';
+import type { Outcome } from '../../controller/report/report.ts';
+import { variableName } from '../../domain/template/marks.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { logFile } from '../../sandbox/processes/recorded-process.ts';
+import { createLog, type Log } from '../../telemetry/log.ts';
+import { SOURCE_RESOURCES } from '../cluster/kind-words.ts';
+import { startController } from '../commands/controller.ts';
+import { type Page, pageFor } from '../help.ts';
+import type { Io } from '../terminal/io.ts';
+import { type Paint, painter, table } from '../terminal/table.ts';
+import { whileWaiting } from '../terminal/waiting-line.ts';
+import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo } from './demo.ts';
+import { type Pods, rolledOut } from './demo-state.ts';
+
+const OWN_NAMESPACE = 'attune';
+const ARROW = '→';
+const INDENT = '   ';
+
+/** The tour as it is seen: each step says what it does, does it, and proves it by what the cluster shows. */
+export class Stage {
+  readonly #io: Io;
+  readonly #page: Page;
+  readonly #paint: Paint;
+  readonly #began = performance.now();
+  readonly #stop = new AbortController();
+  readonly #pods = new Map<DemoWorkload, Pods>();
+  #stepBegan = this.#began;
+  #step = 0;
+  /** Ends with the controller; fails if it ends before it was told to. */
+  controllerEnded: Promise<void> = Promise.resolve();
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#page = pageFor(io.terminal, io.env);
+    this.#paint = painter(this.#page);
+  }
+
+  title(text: string): void {
+    this.#step += 1;
+    this.#stepBegan = performance.now();
+    this.say(`\n${this.#paint('bold', `${this.#step}. ${text}`)}`);
+  }
+
+  detail(text: string): void {
+    this.say(this.#detail(text));
+  }
+
+  #detail(text: string): string {
+    return `${INDENT}${this.#paint('dim', text)}`;
+  }
+
+  /** While something takes long, a line that is rewritten stands below what is told. */
+  async waiting<T>(work: (say: (text: string) => void, now: (state: string) => void) => Promise<T>): Promise<T> {
+    const { stdout: write, terminal, env } = this.#io;
+    return await whileWaiting({ write, terminal, env, indent: INDENT }, (line) =>
+      work((text) => line.say(this.#detail(text)), line.now),
+    );
+  }
+
+  done(text: string): void {
+    this.say(`   ${this.#paint('green', '✓')} ${text} ${this.#paint('dim', `after ${since(this.#stepBegan)}`)}`);
+  }
+
+  say(text: string): void {
+    this.#io.stdout(`${text}\n`);
+  }
+
+  async installDemo(client: KubeClient): Promise<void> {
+    await installDemo(client, OWN_NAMESPACE);
+    this.#io.stdout(table(DEMO_WORKLOADS.map(introduce), this.#page, 3));
+    await this.#settled(client, DEMO_WORKLOADS);
+    this.done('all pods are ready');
+  }
+
+  /** In this process; its log goes where the logs of the sandbox are. */
+  async startController(kubeconfig: string, dir: string): Promise<void> {
+    const env = { KUBECONFIG: kubeconfig, ATTUNE_NAMESPACE: OWN_NAMESPACE, ATTUNE_LISTEN_ADDRESS: '127.0.0.1' };
+    const parsed = parseSettings([], env);
+    if (!parsed.ok) throw new Error(parsed.problems.join('; '));
+    const ready = Promise.withResolvers<void>();
+    const hooks = { onReady: ready.resolve, onOutcome: (outcome: Outcome) => this.#tell(outcome) };
+    const io = { ...this.#io, env, signal: this.#stop.signal, ...hooks };
+    this.controllerEnded = startController(parsed.settings, [], this.#log(dir), io).then(() => {
+      if (!this.#stop.signal.aborted) throw new Error('the controller has ended');
+    });
+    await Promise.race([ready.promise, this.controllerEnded, whenAborted(this.#io.signal)]);
+    this.done('it watches the whole cluster');
+  }
+
+  async stopController(): Promise<void> {
+    this.#stop.abort();
+    await this.controllerEnded;
+  }
+
+  /** Changes a source and waits until the pods of everybody who asked for it are new, and of nobody else. */
+  async change(client: KubeClient, kind: 'ConfigMap' | 'Secret', name: string): Promise<void> {
+    const resource = SOURCE_RESOURCES[kind];
+    const { data } = await client.get<DataObject>(resource, { namespace: DEMO, name });
+    const revision = data?.['revision'] ?? '';
+    const next = Number(kind === 'Secret' ? Buffer.from(revision, 'base64').toString() : revision) + 1;
+    const body = { [kind === 'Secret' ? 'stringData' : 'data']: { revision: String(next) } };
+    this.detail(`kubectl -n ${DEMO} patch ${kind.toLowerCase()} ${name} -p '${JSON.stringify(body)}'`);
+    await client.patch(resource, { namespace: DEMO, name }, body, { type: 'merge' });
+    const users = DEMO_WORKLOADS.filter(({ from }) => Object.values(from).includes(name));
+    const asking = users.filter(({ annotations }) => Object.keys(annotations).length > 0);
+    await Promise.race([this.#settled(client, asking, variableName(kind, name)), this.controllerEnded]);
+    for (const workload of users) if (!asking.includes(workload)) await this.#untouched(client, workload);
+    this.done(`${asking.map(nameOf).join(' and ')} ${asking.length === 1 ? 'has' : 'have'} new pods with the new data`);
+  }
+
+  finish(): void {
+    this.say(`\n${this.#paint('bold', `The tour took ${since(this.#began)}.`)}`);
+  }
+
+  /** What to try next, in words that work as printed. */
+  suggest(sandbox: string): void {
+    const on = sandbox === 'default' ? 'sandbox' : `sandbox --name ${sandbox}`;
+    const at = sandbox === 'default' ? '--sandbox' : `--sandbox=${sandbox}`;
+    const lines = [
+      ['Why did worker not roll?', `explain deployment/worker -n ${DEMO} ${at}`],
+      ['Who rolls for the Secret?', `impact secret/db-password -n ${DEMO} ${at}`],
+      ['Let worker ask:', `${on} kubectl -n ${DEMO} annotate deployment worker reloader.stakater.com/auto=true`],
+      ['Change something:', `${on} kubectl -n ${DEMO} patch configmap app -p '{"data":{"greeting":"hi"}}'`],
+      ['Read the log:', `${on} logs attune`],
+    ];
+    this.say('\nTry next, in another terminal:\n');
+    for (const [why = '', words = ''] of lines) this.say(`  ${why}\n    ${this.#paint('cyan', `./attune ${words}`)}`);
+    this.say('\nWhat happens shows here. Ctrl-C ends it and clears everything away.\n');
+  }
+
+  /** Remembers the pods, so that the next change can be told from this one. */
+  async #settled(client: KubeClient, workloads: readonly DemoWorkload[], mark?: string): Promise<void> {
+    for (const workload of workloads) {
+      const before = mark === undefined ? undefined : this.#pods.get(workload);
+      const pods = await rolledOut(client, workload, before, this.#io.signal);
+      const unmarked = [...pods.marks.values()].filter((marks) => mark !== undefined && !marks.includes(mark));
+      if (unmarked.length > 0) throw new Error(`a pod of ${nameOf(workload)} lacks ${mark}`);
+      this.#pods.set(workload, pods);
+    }
+  }
+
+  async #untouched(client: KubeClient, workload: DemoWorkload): Promise<void> {
+    const { marks } = await rolledOut(client, workload, undefined, this.#io.signal);
+    const before = this.#pods.get(workload)?.marks;
+    if ([...marks.keys()].some((uid) => !before?.has(uid))) throw new Error(`${nameOf(workload)} rolled unasked`);
+  }
+
+  #tell({ state, changes }: Outcome): void {
+    const { ref } = state.workload;
+    for (const { ref: source, difference, verdict } of changes) {
+      const what = `${source.kind} ${source.namespace}/${source.name} ${difference}`;
+      const who = `${ref.kind} ${ref.namespace}/${ref.name} rolled (${verdict.because})`;
+      this.say(`   ${what} ${this.#paint('green', ARROW)} ${this.#paint('bold', who)}`);
+    }
+  }
+
+  #log(dir: string): Log {
+    const file = logFile(dir, 'attune');
+    mkdirSync(dirname(file), { recursive: true });
+    const write = (line: string): void => appendFileSync(file, line);
+    const log = createLog({ format: '', level: 'info', write, now: systemClock.wall });
+    return {
+      ...log,
+      info: (message, fields) => {
+        log.info(message, fields);
+        if (!message.includes('will not roll')) return;
+        this.say(`   ${this.#paint('yellow', message)}\n     to roll: ${fields?.['cure'] ?? ''}`);
+      },
+    };
+  }
+}
+
+function introduce({ kind, name, annotations, from }: DemoWorkload): readonly string[] {
+  const [asked] = Object.entries(annotations).map(([key, value]) => `${key}: "${value}"`);
+  const source = 'configMap' in from ? `ConfigMap ${from.configMap}` : `Secret ${from.secret}`;
+  return [nameOf({ kind, name }), `uses ${source}`, asked ?? 'asks for nothing'];
+}
+
+const nameOf = ({ kind, name }: Pick<DemoWorkload, 'kind' | 'name'>): string => `${kind.kind} ${name}`;
+
+/** Fails with the reason of the stop, so that nobody waits on. */
+async function whenAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
+}
+
+const since = (began: number): string => `${((performance.now() - began) / 1000).toFixed(1)} s`;

@@ -1,0 +1,50 @@
+import type { AnnotationKeys } from '../../api/annotations.ts';
+import { kindNamed } from '../../api/kinds.ts';
+import { actionFor } from '../../domain/judge/effect.ts';
+import type { Policy } from '../../domain/judge/verdict.ts';
+import { concernsOf } from '../../model/concerns.ts';
+import type { WorkloadState } from '../../model/workload-state.ts';
+import type { Engine } from './engine.ts';
+import type { EngineDeps } from './engine-deps.ts';
+
+export interface Pending {
+  /** Workloads with a change that is not written yet, whatever it waits for. */
+  readonly waiting: number;
+  /** These, and those whose pods a pause of ours keeps from what is written. */
+  readonly pending: number;
+  /** Changes that another writer keeps undoing: they wait for nothing that we could do. */
+  readonly undelivered: number;
+}
+
+/** What has not arrived. */
+export function pendingIn(states: Iterable<WorkloadState>, keys: AnnotationKeys): Pending {
+  let waiting = 0;
+  let pending = 0;
+  let undelivered = 0;
+  for (const { waiting: changes, undelivered: given, workload } of states) {
+    const isHeld = workload.paused && workload.annotations[keys.pausedAt] !== undefined;
+    if (changes.size > 0) waiting += 1;
+    if (changes.size > 0 || isHeld) pending += 1;
+    undelivered += given.size;
+  }
+  return { waiting, pending, undelivered };
+}
+
+/** How many workloads something would happen to if one of their sources changed. */
+export function askingIn(
+  { states, verdicts }: Engine,
+  deps: Pick<EngineDeps, 'graph' | 'sources' | 'inScope'> & { readonly policy: Policy },
+): number {
+  let count = 0;
+  for (const state of states.values()) if (asks(state)) count += 1;
+  return count;
+
+  function asks(state: WorkloadState): boolean {
+    const kind = kindNamed(state.workload.ref.kind);
+    for (const ref of kind ? concernsOf(deps, state) : []) {
+      const verdict = verdicts.of(state, ref);
+      if (kind && verdict.reload && actionFor(kind, state.workload, [verdict], deps.policy) !== 'none') return true;
+    }
+    return false;
+  }
+}

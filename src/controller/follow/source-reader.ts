@@ -1,0 +1,184 @@
+import type { KubeObject } from '../../api/objects.ts';
+import { CONFIG_MAPS, type Resource, SECRETS } from '../../api/resources.ts';
+import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../../api/sources.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import { isTransient } from '../../kube/retry-transient.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { KeyedQueue } from '../../runtime/queue.ts';
+import { runWorkers } from '../../runtime/worker.ts';
+import { setbackOf } from '../write/setback.ts';
+
+export interface SourceReaderDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** The object as it is now; undefined: it is gone, or not to be read. */
+  readonly read: (ref: SourceRef, object: KubeObject | undefined) => void;
+  /** Whether its bytes are still to be known: a change brings them along. */
+  readonly isNeeded: (ref: SourceRef) => boolean;
+  readonly report: {
+    /** It may not be read, and is listed instead. */
+    readByListing(ref: SourceRef, error: KubeError): void;
+    unreadable(ref: SourceRef, error: KubeError): void;
+  };
+}
+
+const WORKERS = 16;
+// Rights that are missing may be granted one day, and nothing tells us.
+const REFUSED_MS = 600_000;
+// From so many on, and if they are at least this part of what is there.
+const LIST_FROM = 32;
+const LIST_SHARE = 4;
+const RESOURCES = { ConfigMap: CONFIG_MAPS, Secret: SECRETS };
+
+/** The object is good only as long as the call lasts. */
+type Take = (object: KubeObject | undefined) => void;
+
+interface Wanted {
+  readonly ref: SourceRef;
+  readonly waiters: (() => void)[];
+  /** At least once, whatever came of it. */
+  tried: boolean;
+}
+
+const whereabouts = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
+
+/** Reads the bytes of sources that were listed without them, and that somebody turned out to use. Once each. */
+export class SourceReader {
+  readonly #deps: SourceReaderDeps;
+  readonly #queue: KeyedQueue<SourceKey>;
+  readonly #wanted = new Map<SourceKey, Wanted>();
+  /** Kinds and namespaces of which objects may not be read one by one. */
+  readonly #listedOnly = new Set<string>();
+
+  constructor(deps: SourceReaderDeps) {
+    this.#deps = deps;
+    this.#queue = new KeyedQueue<SourceKey>({ clock: deps.clock });
+    deps.client.onRecovery((lastedMs) => this.#queue.forgive(deps.clock.now() - lastedMs));
+  }
+
+  /** How many somebody needs and nobody has read. */
+  get pending(): number {
+    return [...this.#wanted.values()].filter(({ ref }) => this.#deps.isNeeded(ref)).length;
+  }
+
+  want(ref: SourceRef): void {
+    // A class has no object of its own whose bytes could be read.
+    if (ref.kind === 'SecretProviderClass') return;
+    const key = sourceKey(ref);
+    if (this.#wanted.has(key)) return;
+    this.#wanted.set(key, { ref, waiters: [], tried: false });
+    this.#queue.add(key);
+  }
+
+  /**
+   * Reads many at once, as at a start: where they are a good part of what a namespace holds, listing it costs less than
+   * asking for each. What goes wrong here is left to the asking.
+   */
+  async readAll(refs: Iterable<SourceRef>, countIn: (kind: SourceKind, namespace: string) => number): Promise<void> {
+    const groups = Map.groupBy(new Map([...refs].map((ref) => [sourceKey(ref), ref])).values(), whereabouts);
+    for (const group of groups.values()) {
+      const [{ kind, namespace } = { kind: 'SecretProviderClass' as const, namespace: '' }] = group;
+      const isWorthIt = group.length >= LIST_FROM && group.length * LIST_SHARE >= countIn(kind, namespace);
+      if (isWorthIt && kind !== 'SecretProviderClass') await this.#list(kind, namespace, group);
+      else for (const ref of group) this.want(ref);
+    }
+    await this.settled();
+  }
+
+  async #list(kind: 'ConfigMap' | 'Secret', namespace: string, group: readonly SourceRef[]): Promise<void> {
+    const left = new Map(group.map((ref) => [ref.name, ref]));
+    try {
+      for await (const page of this.#deps.client.list(RESOURCES[kind], { namespace })) {
+        for (const object of page.items) {
+          const ref = left.get(object.metadata.name);
+          if (ref && left.delete(ref.name)) this.#deps.read(ref, object);
+        }
+      }
+    } catch (error) {
+      if (!KubeError.is(error)) throw error;
+    }
+    for (const ref of left.values()) this.want(ref);
+  }
+
+  /** Waits until everything wanted so far has been tried once. */
+  async settled(): Promise<void> {
+    const untried = [...this.#wanted.values()].filter(({ tried }) => !tried);
+    await Promise.all(untried.map(({ waiters }) => new Promise<void>((resolve) => waiters.push(resolve))));
+  }
+
+  run(): Promise<void> {
+    return runWorkers(this.#queue, {
+      workers: WORKERS,
+      clock: this.#deps.clock,
+      handle: (key) => this.#read(key),
+      failed: (key, error) => {
+        if (!KubeError.is(error)) throw error;
+        const isPassing = isTransient(error);
+        this.#queue.retry(key, isPassing ? setbackOf(error) : { atLeastMs: REFUSED_MS * (1 + Math.random()) });
+        const wanted = this.#wanted.get(key);
+        if (!wanted) return;
+        this.#deps.report.unreadable(wanted.ref, error);
+        wanted.tried = true;
+        for (const waiter of wanted.waiters.splice(0)) waiter();
+      },
+    });
+  }
+
+  stop(): void {
+    this.#queue.close();
+    for (const { waiters } of this.#wanted.values()) for (const waiter of waiters) waiter();
+  }
+
+  async #read(key: SourceKey): Promise<void> {
+    const wanted = this.#wanted.get(key);
+    if (!wanted) return;
+    const { ref, waiters } = wanted;
+    const isNeeded = this.#deps.isNeeded(ref);
+    const take = (object: KubeObject | undefined): void => {
+      this.#wanted.delete(key);
+      if (isNeeded) this.#deps.read(ref, object);
+    };
+    if (isNeeded) await this.#find(ref, take);
+    else take(undefined);
+    for (const waiter of waiters) waiter();
+  }
+
+  /** Who may list may see everything, also one by its name: to be refused the reading alone keeps nothing from us. */
+  async #find(ref: SourceRef, take: Take): Promise<void> {
+    const { kind } = ref;
+    if (kind === 'SecretProviderClass') {
+      take(undefined);
+      return;
+    }
+    const resource = RESOURCES[kind];
+    const where = whereabouts(ref);
+    const isListed = this.#listedOnly.has(where);
+    try {
+      if (isListed) await this.#listOne(resource, ref, take);
+      else await this.#deps.client.read(resource, ref, take);
+    } catch (error) {
+      if (!KubeError.is(error)) throw error;
+      // The other way next time.
+      if (error.status === 403 && isListed) this.#listedOnly.delete(where);
+      if (error.status === 404) take(undefined);
+      else if (error.status !== 403 || isListed) throw error;
+      else {
+        this.#listedOnly.add(where);
+        this.#deps.report.readByListing(ref, error);
+        await this.#listOne(resource, ref, take);
+      }
+    }
+  }
+
+  async #listOne(resource: Resource, { namespace, name }: SourceRef, take: Take): Promise<void> {
+    let isFound = false;
+    for await (const page of this.#deps.client.list(resource, { namespace, fieldSelector: `metadata.name=${name}` })) {
+      const [object] = page.items;
+      if (!object || isFound) continue;
+      isFound = true;
+      take(object);
+    }
+    if (!isFound) take(undefined);
+  }
+}

@@ -1,0 +1,234 @@
+import { WORKLOAD_KINDS, type WorkloadKind } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import {
+  CONFIG_MAPS,
+  NAMESPACES,
+  type Resource,
+  SECRET_PROVIDER_CLASS_POD_STATUSES,
+  SECRET_PROVIDER_CLASSES,
+  SECRETS,
+} from '../../api/resources.ts';
+import type { SourceRef } from '../../api/sources.ts';
+import type { Source } from '../../domain/source/source.ts';
+import { workloadKey } from '../../domain/workload/workload.ts';
+import type { Scope } from '../../kube/client.ts';
+import type { ReflectEvent } from '../../kube/watch/reflector.ts';
+import type { Listed } from '../../model/listed.ts';
+import type { ObjectParser, SeenWorkload } from '../../model/object-parser.ts';
+import { Classes, type ClassStatus } from '../../model/sources/provider-classes.ts';
+import type { SourceChange, SourceHistory } from '../../model/sources/source-history.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Checkpoint } from '../ledger/checkpoint.ts';
+import type { ControllerOptions } from '../options.ts';
+import type { Report } from '../report/report.ts';
+import type { Pauses } from '../write/pauses.ts';
+import type { Watches } from './watches.ts';
+
+export interface FollowDeps {
+  readonly options: ControllerOptions;
+  readonly watches: Watches;
+  readonly parser: ObjectParser;
+  readonly sources: SourceHistory;
+  readonly engine: Engine;
+  readonly checkpoint: Pick<Checkpoint, 'awaits' | 'listed'>;
+  readonly pauses: Pauses;
+  readonly report: Pick<Report, 'received' | 'following'>;
+  readonly inScope: (namespace: string) => boolean;
+  readonly namespaces: Set<string>;
+  readonly listed: Listed;
+  /** A source's data may have moved. */
+  readonly turned: (ref: SourceRef, turn: SourceChange, version: number) => void;
+  /** A namespace came into scope or left it. */
+  readonly namespaceChanged: (namespace: string, version: number) => void;
+}
+
+const HELM_SECRETS = 'type!=helm.sh/release.v1';
+
+/** Follows everything that concerns us and hands it to the book of sources and the engine. */
+export async function follow(deps: FollowDeps, withWorkloads: boolean): Promise<void> {
+  const { options, watches } = deps;
+  const scopes = scopesOf(options);
+  if (options.scope.mode === 'global' && options.scope.selector) followNamespaces(deps, options.scope.selector);
+  // Without workloads nobody says which bytes are worth reading: every source has to be known in full.
+  const light = withWorkloads;
+  if (!options.resourcesToIgnore.has('configmaps')) followSources(deps, CONFIG_MAPS, scopes, light);
+  if (!options.resourcesToIgnore.has('secrets')) {
+    const fields = options.watchHelmSecrets ? undefined : HELM_SECRETS;
+    followSources(
+      deps,
+      SECRETS,
+      scopes.map((scope) => narrowed(scope, fields)),
+      light,
+    );
+  }
+  if (withWorkloads) for (const kind of kindsOf(options)) await followKind(deps, kind, scopes);
+  if (options.enableCsiIntegration) await followClasses(deps, scopes);
+  await watches.synced();
+}
+
+/** One for the whole cluster, less what is ignored: the server leaves that out. Or one for each namespace. */
+function scopesOf({ scope }: ControllerOptions): readonly Scope[] {
+  if (scope.mode === 'namespaces') return scope.namespaces.map((namespace) => ({ namespace }));
+  const ignored = scope.ignore.map((namespace) => `metadata.namespace!=${namespace}`).join(',');
+  return [ignored === '' ? {} : { fieldSelector: ignored }];
+}
+
+function narrowed(scope: Scope, fields: string | undefined): Scope {
+  if (fields === undefined) return scope;
+  return { ...scope, fieldSelector: scope.fieldSelector ? `${scope.fieldSelector},${fields}` : fields };
+}
+
+function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): readonly WorkloadKind[] {
+  return WORKLOAD_KINDS.filter((row) => {
+    if (ignoredKinds.has(row.kind)) return false;
+    if (row.kind === 'Rollout') return isArgoRollouts;
+    // Upstream gave it up.
+    return row.kind !== 'DeploymentConfig' || !compat;
+  });
+}
+
+type SourceNews = Extract<ReflectEvent<Source>, { readonly type: 'add' | 'change' | 'remove' }>;
+
+function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Scope[], light: boolean): void {
+  const { parser, sources, report, turned, options, inScope, listed, checkpoint } = deps;
+  const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
+  for (const { namespace } of scopes) checkpoint.awaits(kind, namespace);
+  const labelSelector = options.resourceLabelSelector;
+  const synced = new Set<Scope>();
+  const note = (event: SourceNews, scope: Scope): void => {
+    const { ref } = event.type === 'remove' ? event.previous : event.value;
+    report.received(event.type, resource, inScope(ref.namespace));
+    if (event.type === 'remove') {
+      const version = event.resourceVersion === undefined ? undefined : Number(event.resourceVersion);
+      turned(ref, sources.remove(ref, version), version ?? 0);
+      return;
+    }
+    const born = event.type === 'add' && (!event.initial || synced.has(scope));
+    turned(
+      ref,
+      sources.put(event.value, born, event.initial ? listed.toldOf(kind, scope) : undefined),
+      Number(event.resourceVersion),
+    );
+  };
+  const tell = (event: ReflectEvent<Source>, scope: Scope): void => {
+    if (event.type === 'add' || event.type === 'change' || event.type === 'remove') note(event, scope);
+    const isFound = 'initial' in event && event.initial;
+    if (!isFound && 'resourceVersion' in event && event.resourceVersion)
+      listed.told(kind, scope, Number(event.resourceVersion));
+    if (event.type !== 'synced') return;
+    synced.add(scope);
+    listed.add(kind, scope);
+    checkpoint.listed(kind, scope.namespace);
+  };
+  report.following(resource, scopes);
+  deps.watches.follow<Source>(
+    resource,
+    scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
+    { light, digest: (object, full, previous) => parser.source(kind, object, full, previous) },
+    tell,
+  );
+}
+
+async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly Scope[]): Promise<void> {
+  const { parser, engine, pauses, watches, checkpoint, listed } = deps;
+  for (const { namespace } of scopes) checkpoint.awaits(kind.kind, namespace);
+  const options = {
+    digest: (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined) => {
+      const { namespace = '', name, resourceVersion, generation } = object.metadata;
+      const known = engine.states.get(workloadKey({ kind: kind.kind, namespace, name }))?.workload;
+      // The answer to our own write was this very version.
+      if (known?.resourceVersion === resourceVersion) return { workload: known, generation };
+      return parser.workload(kind, object, previous);
+    },
+  };
+  // Up to where everything that happened was told.
+  const told = new Map<Scope, number>();
+  const tell = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
+    const isFound = 'initial' in event && event.initial;
+    if (!isFound && 'resourceVersion' in event && event.resourceVersion) {
+      told.set(scope, Number(event.resourceVersion));
+      listed.toldOfWorkloads(kind.kind, scope, Number(event.resourceVersion));
+    }
+    if (event.type === 'synced') checkpoint.listed(kind.kind, scope.namespace);
+    if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
+    if (event.type !== 'add' && event.type !== 'change') return;
+    engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', told.get(scope));
+    pauses.seen(event.value.workload);
+  };
+  const isBuiltIn = kind.group === 'apps' || kind.group === 'batch';
+  if (isBuiltIn) watches.follow<SeenWorkload>(kind, scopes, options, tell);
+  else await watches.followOnceServed<SeenWorkload>(kind, scopes, options, tell);
+}
+
+/** What is followed when a selector says which namespaces count; their labels may change at any time. */
+function followNamespaces(deps: FollowDeps, labelSelector: string): void {
+  const { namespaces, namespaceChanged, watches, report } = deps;
+  report.following(NAMESPACES, [{}]);
+  watches.follow<string>(
+    NAMESPACES,
+    [{ labelSelector }],
+    { light: true, digest: (object) => object.metadata.name },
+    (event) => {
+      if (event.type === 'add' || event.type === 'change' || event.type === 'remove')
+        report.received(event.type, NAMESPACES, true);
+      if (event.type === 'add') {
+        namespaces.add(event.value);
+        // A listing tells when it was last written, not since when it is selected.
+        namespaceChanged(event.value, event.initial ? Number.POSITIVE_INFINITY : Number(event.resourceVersion));
+      }
+      if (event.type === 'remove') {
+        namespaces.delete(event.previous);
+        namespaceChanged(event.previous, Number.POSITIVE_INFINITY);
+      }
+    },
+  );
+}
+
+/** A class is a source whose data is told by the statuses of pods, and whose annotations stand on the class itself. */
+async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promise<void> {
+  const { parser, sources, watches, turned, options, report, inScope } = deps;
+  const classes = new Classes();
+  const flags = new Map<string, Source>();
+  const labelSelector = options.resourceLabelSelector;
+  const put = (ref: SourceRef, fingerprint: Source['fingerprint'], resourceVersion: string, born: boolean): void => {
+    const { ignored = false, matchable = false } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
+    const source: Source = { ref, resourceVersion, fingerprint, ignored, matchable };
+    turned(ref, sources.put(source, born), Number(resourceVersion));
+  };
+  const tellClass = (event: ReflectEvent<Source>): void => {
+    if (event.type !== 'add' && event.type !== 'change') return;
+    flags.set(event.key, event.value);
+    const known = sources.get(event.value.ref);
+    if (known) put(known.ref, known.fingerprint, event.resourceVersion, false);
+  };
+  const note = (status: ClassStatus, previous: ClassStatus | undefined, isFound: boolean): void => {
+    const ref: SourceRef = { kind: 'SecretProviderClass', namespace: status.namespace, name: status.className };
+    const isNew = sources.get(ref) === undefined;
+    const moved = previous
+      ? classes.changed(previous, status)
+      : isFound
+        ? classes.listed(status)
+        : classes.added(status);
+    // The first word about a class is what its pods run with, not a change.
+    if (moved) put(ref, moved, status.resourceVersion, isNew ? false : !isFound);
+  };
+  const tellStatus = (event: ReflectEvent<ClassStatus>): void => {
+    if (event.type !== 'add' && event.type !== 'change' && event.type !== 'remove') return;
+    const { namespace } = event.type === 'remove' ? event.previous : event.value;
+    report.received(event.type, SECRET_PROVIDER_CLASS_POD_STATUSES, inScope(namespace));
+    if (event.type !== 'remove') note(event.value, event.previous, event.initial);
+  };
+  await watches.followOnceServed<Source>(
+    SECRET_PROVIDER_CLASSES,
+    scopes,
+    { light: true, digest: (object, _full, previous) => parser.source('SecretProviderClass', object, false, previous) },
+    tellClass,
+  );
+  report.following(SECRET_PROVIDER_CLASS_POD_STATUSES, scopes);
+  await watches.followOnceServed<ClassStatus>(
+    SECRET_PROVIDER_CLASS_POD_STATUSES,
+    scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
+    { digest: (object) => parser.classStatus(object) },
+    tellStatus,
+  );
+}

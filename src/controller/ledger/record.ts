@@ -1,0 +1,65 @@
+import { type Applied, encodeRecord, partOfRecord, type SourceId } from '../../domain/ledger/ledger.ts';
+import { digestAfter } from '../../domain/template/template-digest.ts';
+import type { TemplateEdit } from '../../domain/template/template-edit.ts';
+import { nextRevision } from '../../domain/workload/rollout.ts';
+import { keptLooks, lookOf, shortLook, type WorkloadState } from '../../model/workload-state.ts';
+import type { Change } from '../write/act.ts';
+
+export interface RecordDeps {
+  readonly keyId: string;
+  /** The newest resource version that we know of. */
+  readonly seenUpTo: () => number;
+  /** Whether this source's fingerprint may be stored at all. */
+  readonly mayStore: (id: SourceId) => boolean;
+  readonly shorten: (text: string) => string;
+}
+
+export interface Recorded {
+  readonly state: WorkloadState;
+  readonly changes: readonly Change[];
+  /** Undefined: the template is not touched. */
+  readonly edit: TemplateEdit | undefined;
+  readonly now: number;
+}
+
+// All annotations of an object together may have 256 KiB. What does not fit into our part is kept by the checkpoint.
+const ALL_ANNOTATIONS = 262_144;
+const OUR_PART = 32_768;
+// For the annotation's own name and for those that ride in the same write.
+const MARGIN = 1024;
+
+/**
+ * What a write leaves on the object about itself. Where there is no room for it, that is no reason not to write: what is not
+ * `whole` has to be known to the checkpoint.
+ */
+export function recordOf(
+  deps: RecordDeps,
+  { state, changes, edit, now }: Recorded,
+): { readonly text: string | undefined; readonly whole: boolean } {
+  const { uid, templateDigest, revision, annotationBytes } = state.workload;
+  const sources: Record<SourceId, Applied> = {};
+  for (const [id, applied] of state.applied) sources[id] = applied;
+  for (const { id, current } of changes) sources[id] = current;
+  for (const id of Object.keys(sources) as SourceId[]) if (!deps.mayStore(id)) delete sources[id];
+  const record = {
+    uid,
+    seq: state.seq + 1,
+    key: deps.keyId,
+    template: templateDigest,
+    sources,
+    seen: deps.seenUpTo(),
+    at: Math.floor(now / 1000),
+    revision: nextRevision(revision, edit !== undefined),
+    looks: keptLooks(edit ? [...state.looks, lookAfter(deps, state, edit)] : state.looks),
+  };
+  const maxBytes = Math.min(OUR_PART, ALL_ANNOTATIONS - annotationBytes - MARGIN);
+  const text = encodeRecord(record);
+  if (text.length <= maxBytes) return { text, whole: true };
+  // What waits for its turn must not be taken for settled: it comes before all that is.
+  const first = [...changes.map(({ id }) => id), ...state.waiting.keys()];
+  return { text: partOfRecord(record, maxBytes, first), whole: false };
+}
+
+function lookAfter({ shorten, seenUpTo }: RecordDeps, { workload }: WorkloadState, edit: TemplateEdit) {
+  return { ...lookOf(workload, seenUpTo()), full: shortLook(digestAfter(workload, edit, shorten)) };
+}

@@ -1,0 +1,220 @@
+import { expect, test } from 'vitest';
+import { APP, web } from '../../../test/support/engine-world.ts';
+import { change, state, tellingWorld, WRITTEN } from '../../../test/support/telling-world.ts';
+import { SOURCES } from '../../api/annotations.ts';
+import type { Verdict } from '../../domain/judge/verdict.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import { newState } from '../../model/workload-state.ts';
+import { Report } from './report.ts';
+
+const WHAT = "'web' of type 'Deployment' in namespace 'shop'";
+
+const at = (level: string, lines: readonly string[]) => lines.filter((line) => line.includes(`level=${level}`));
+
+const refusal = (status: number, reason: string, detail?: string) =>
+  new KubeError({ verb: 'get', path: '/api/v1/namespaces/shop/secrets/db', status, reason, detail });
+
+/** The fields by which a line about a workload is found, as logrus prints them. */
+const FOUND_BY = /kind=Deployment (?:.* )?name=web namespace=shop/;
+
+test('one source: the words of Stakater, and fields to filter by', () => {
+  const { deps, events, lines } = tellingWorld();
+  new Report(deps).reloaded(state(), [change('db', 'Secret')], 0, WRITTEN);
+  const cause = "Changes detected in 'db' of type 'SECRET' in namespace 'shop'";
+  expect(events).toMatchObject([
+    { type: 'Normal', reason: 'Reloaded', message: `${cause}, Updated ${WHAT}`, component: 'reloader-secrets' },
+  ]);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(`msg="${cause}; updated ${WHAT}" kind=Deployment name=web namespace=shop reason=auto`);
+  expect(lines[0]).toContain('source=Secret/db');
+});
+
+test('forty sources: one Event with a list that ends, one line, one alert, and the rest for who asks for details', () => {
+  const { deps, events, lines, alerts, metric } = tellingWorld();
+  const changes = Array.from({ length: 40 }, (_, n) => change(`app-${n}`, n < 38 ? 'ConfigMap' : 'Secret'));
+  new Report(deps).reloaded(state(), changes, 0, WRITTEN);
+  const names = changes.slice(0, 10).map(({ ref }) => ref.name);
+  const cause = `Changes detected in ConfigMap ${names.join(', ')} and 30 more in namespace 'shop'`;
+  expect(events.map(({ message }) => message)).toEqual([`${cause}, Updated ${WHAT}`]);
+  expect(events[0]?.annotations).toEqual({ [SOURCES]: changes.map(({ id }) => id).join(',') });
+  expect(at('info', lines)).toEqual([expect.stringContaining(`${cause}; updated ${WHAT}"`)]);
+  expect(at('info', lines)[0]).toMatch(FOUND_BY);
+  expect(at('info', lines)[0]).toContain('source="ConfigMap/app-0,ConfigMap/app-1,');
+  expect(at('debug', lines)).toHaveLength(40);
+  expect(at('debug', lines)[39]).toMatch(/name=web namespace=shop .*source=Secret\/app-39/);
+  expect(alerts).toEqual([
+    {
+      source: `ConfigMap ${names.join(', ')} and 30 more`,
+      sourceType: undefined,
+      namespace: 'shop',
+      workload: 'web',
+      workloadKind: 'Deployment',
+    },
+  ]);
+  expect(metric('reloader_reload_executed_total{success="true"}')).toBe(1);
+  expect(metric('attune_settled_total{how="rolled"}')).toBe(40);
+});
+
+test('kinds are named once each', () => {
+  const { deps, events } = tellingWorld();
+  new Report(deps).reloaded(state(), [change('a'), change('p', 'Secret'), change('b')], 0, WRITTEN);
+  expect(events[0]?.message).toContain('Changes detected in ConfigMap a, b, Secret p in namespace');
+});
+
+test('a CronJob tells which Job it ran, a Job that there is a new one, and the Event is on that', () => {
+  const { deps, events, lines } = tellingWorld();
+  const report = new Report(deps);
+  const of = (kind: 'CronJob' | 'Job', name: string) => {
+    const like = state();
+    like.workload = { ...like.workload, uid: 'old', ref: { kind, namespace: 'shop', name } };
+    return like;
+  };
+  report.reloaded(of('CronJob', 'nightly'), [change('app')], 0, { job: { name: 'nightly-0af1', uid: 'new' } });
+  report.reloaded(of('Job', 'once'), [change('app')], 0, { job: { name: 'once', uid: 'new' } });
+  expect(events.map(({ message, regarding }) => [message.slice(message.indexOf('Updated')), regarding.uid])).toEqual([
+    ["Updated 'nightly' of type 'CronJob' in namespace 'shop': created Job 'nightly-0af1'", 'old'],
+    ["Updated 'once' of type 'Job' in namespace 'shop': deleted and created again", 'new'],
+  ]);
+  expect(lines[0]).toContain('job=nightly-0af1 kind=CronJob name=nightly');
+  const compat = new Report({ ...deps, compat: true });
+  compat.reloaded(of('Job', 'once'), [change('app')], 0, { job: { name: 'once', uid: 'new' } });
+  expect(events[2]).toMatchObject({
+    message: expect.stringMatching(/Updated 'once' of type 'Job' in namespace 'shop'$/),
+    regarding: { uid: 'old' },
+  });
+});
+
+test('the longest names fit into an Event', () => {
+  const { deps, events } = tellingWorld();
+  const name = 'w'.repeat(253);
+  const namespace = 'n'.repeat(63);
+  const changes = Array.from({ length: 12 }, (_, n) => change(`${n}`.padEnd(253, 'x')));
+  const long = state();
+  long.workload = { ...long.workload, ref: { kind: 'Deployment', namespace, name } };
+  new Report(deps).reloaded(long, changes, 0, WRITTEN);
+  expect(events[0]?.message).toMatch(/and \d+ more in namespace 'shop', Updated 'w+' of type/);
+  expect(events[0]?.message.length).toBeLessThan(1024);
+});
+
+test('as Stakater: an Event, a line and an alert for each source', () => {
+  const { deps, events, lines, alerts } = tellingWorld();
+  const job = { name: 'any', uid: 'any' };
+  new Report({ ...deps, compat: true }).reloaded(state(), [change('app'), change('db', 'Secret')], 0, { job });
+  expect(events.map(({ message, component, annotations }) => [message, component, annotations])).toEqual([
+    [
+      `Changes detected in 'app' of type 'CONFIGMAP' in namespace 'shop', Updated ${WHAT}`,
+      'reloader-configmaps',
+      undefined,
+    ],
+    [`Changes detected in 'db' of type 'SECRET' in namespace 'shop', Updated ${WHAT}`, 'reloader-secrets', undefined],
+  ]);
+  expect(at('info', lines)).toHaveLength(2);
+  expect(alerts.map(({ source, sourceType }) => [source, sourceType])).toEqual([
+    ['app', 'CONFIGMAP'],
+    ['db', 'SECRET'],
+  ]);
+});
+
+test('a change that reloads somebody is told by the reload; who will not is named', () => {
+  const { deps, lines } = tellingWorld();
+  const no: Verdict = { reload: false, because: 'not-asked', rule: 'nobody asks', cures: ['ask'] };
+  const turn = { before: 'A', after: 'B', flagsMoved: false };
+  const verdicts = [
+    [state(), change('app').verdict],
+    ...Array.from({ length: 5 }, () => [state(), no] as const),
+  ] as const;
+  new Report(deps).sourceChanged(APP, turn, verdicts);
+  expect(at('debug', lines)).toEqual([
+    expect.stringMatching(
+      /msg="ConfigMap shop\/app changed" namespace=shop source=ConfigMap\/app willNotReload=5 willReload=1/,
+    ),
+  ]);
+  const said = at('info', lines);
+  expect(said).toHaveLength(4);
+  expect(said[0]).toMatch(FOUND_BY);
+  expect(said[0]).toContain('reason=not-asked source=ConfigMap/app');
+  expect(said[3]).toContain('2 more workloads use ConfigMap shop/app and will not roll for it');
+});
+
+test('what another writer brought or undid for many sources is one line, and one Event', async () => {
+  const { deps, events, lines, metric } = tellingWorld();
+  const report = new Report(deps);
+  const refs = Array.from({ length: 40 }, (_, n) => change(`app-${n}`).ref);
+  const same = state();
+  for (const ref of refs) report.settledByOther(same, ref);
+  await Promise.resolve();
+  expect(at('info', lines)).toEqual([expect.stringMatching(/already rolls for ConfigMap app-0, .* and 30 more/)]);
+  expect(at('info', lines)[0]).toMatch(FOUND_BY);
+  expect(at('debug', lines)).toHaveLength(40);
+  expect(metric('attune_settled_total{how="already-rolled"}')).toBe(40);
+  lines.splice(0);
+  report.reverted(same, refs, false);
+  expect(lines).toEqual([expect.stringMatching(/level=warning .*ConfigMap app-0, .* and 30 more/)]);
+  expect(lines[0]).toMatch(FOUND_BY);
+  expect(events.map(({ reason }) => reason)).toEqual(['ReloadReverted']);
+  expect(metric('attune_reverted_total')).toBe(40);
+});
+
+test('how long it took is measured, however it ended', () => {
+  const { clock, deps, metric } = tellingWorld();
+  const report = new Report(deps);
+  clock.advance(1500);
+  report.reloaded(state(), [change('app')], 500, WRITTEN);
+  report.failed(state(), [change('app')], { error: refusal(403, 'Forbidden'), retry: 'soon', startedAt: 250 });
+  report.unchanged(state(), [change('app')], 'left', 750);
+  const took = (result: string) => metric(`reloader_reconcile_duration_seconds_sum{result="${result}"}`);
+  expect([took('success'), took('error'), took('skipped')]).toEqual([1, 1.25, 0.75]);
+});
+
+test('a refusal and what is left alone are found by the same fields', () => {
+  const { deps, lines, events } = tellingWorld();
+  const report = new Report(deps);
+  const many = Array.from({ length: 40 }, (_, n) => change(`app-${n}`));
+  report.failed(state(), many, { error: refusal(403, 'Forbidden'), retry: 'soon', startedAt: 0 });
+  report.unchanged(state(), many, 'left', 0);
+  report.problems(
+    newState(web(3, { annotations: { 'deployment.reloader.stakater.com/pause-period': 'x' } }), undefined),
+  );
+  expect(lines).toHaveLength(3);
+  for (const line of lines) expect(line).toMatch(FOUND_BY);
+  for (const line of lines.slice(0, 2)) expect(line).toMatch(/source="ConfigMap\/app-0,.* and 30 more"/);
+  expect(lines[0]).toContain('retry=soon');
+  expect(events.map(({ reason, annotations }) => [reason, annotations])).toEqual([
+    ['ReloadFail', undefined],
+    ['InvalidAnnotation', undefined],
+  ]);
+});
+
+test('a standby says and counts nothing of what others do', () => {
+  const { deps, events, lines, metric } = tellingWorld();
+  const report = new Report({ ...deps, mayTell: () => false });
+  report.settledByOther(state(), APP);
+  report.reverted(state(), [APP], true);
+  report.sourceChanged(APP, { before: 'A', after: 'B', flagsMoved: false }, [[state(), change('app').verdict]]);
+  report.problems(
+    newState(web(3, { annotations: { 'deployment.reloader.stakater.com/pause-period': 'x' } }), undefined),
+  );
+  report.checkpoint('found');
+  expect([lines, events]).toEqual([[], []]);
+  expect(metric('attune_settled_total{how="already-rolled"}')).toBeUndefined();
+  expect(metric('attune_reverted_total')).toBe(0);
+});
+
+test('Events that do not arrive are told for many at once, with a cure where there is one', () => {
+  const { deps, events, lines } = tellingWorld();
+  const report = new Report(deps);
+  report.reloaded(state(), [change('app')], 0, WRITTEN);
+  const [event] = events;
+  if (!event) throw new Error('no Event');
+  lines.splice(0);
+  report.droppingEvents('full', event);
+  report.droppedEvents('full', 5978);
+  for (let n = 0; n < 9; n += 1) report.refusedEvent(refusal(403, 'Forbidden'));
+  report.refusedEvent(refusal(403, 'Forbidden', 'because it is being terminated'));
+  expect(lines.map((line) => /msg="([^"]*)/.exec(line)?.[1])).toEqual([
+    'Events are being dropped: too many were waiting for the API server',
+    '5978 Events were dropped: too many were waiting for the API server',
+    'Events do not arrive: get /api/v1/namespaces/shop/secrets/db: 403 Forbidden',
+  ]);
+  expect(lines[2]).toContain('grant create and patch on events');
+});

@@ -1,0 +1,143 @@
+import type { AnnotationKeys } from '../../api/annotations.ts';
+import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { pauseStep } from '../../domain/plan/pause.ts';
+import { patchOf } from '../../domain/template/patch.ts';
+import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { KeyedQueue } from '../../runtime/queue.ts';
+import { runWorkers } from '../../runtime/worker.ts';
+import { setbackOf } from './setback.ts';
+
+export interface PausesDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly keys: AnnotationKeys;
+  readonly fieldManager: string;
+  readonly mayWrite: () => boolean;
+  /** Whether marks of pauses that others have ended are taken away there; upstream leaves them. */
+  readonly tidies: (namespace: string) => boolean;
+  /** The newest we know; undefined: gone. */
+  readonly workload: (key: WorkloadKey) => Workload | undefined;
+  readonly seen: (object: KubeObject) => void;
+  readonly report: {
+    paused(workload: Workload, untilMs: number): void;
+    resumed(workload: Workload, by: 'us' | 'another'): void;
+    notResumed(workload: Workload, error: KubeError): void;
+  };
+}
+
+const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
+const WORKERS = 4;
+
+/**
+ * Ends pauses on time. All that is needed stands on the Deployment itself, so a pause outlives the process that began
+ * it: whoever sees the mark, resumes.
+ */
+export class Pauses {
+  readonly #deps: PausesDeps;
+  readonly #queue: KeyedQueue<WorkloadKey>;
+  /** The pauses that were told, by their beginning. */
+  readonly #told = new Map<WorkloadKey, string | undefined>();
+  readonly #tidied = new Map<WorkloadKey, string | undefined>();
+
+  constructor(deps: PausesDeps) {
+    this.#deps = deps;
+    this.#queue = new KeyedQueue<WorkloadKey>({ clock: deps.clock });
+    deps.client.onRecovery((lastedMs) => this.#queue.forgive(deps.clock.now() - lastedMs));
+  }
+
+  /** Looks at every newest version of a workload. */
+  seen(workload: Workload): void {
+    if (workload.ref.kind !== 'Deployment') return;
+    const key = workloadKey(workload.ref);
+    this.#tell(key, workload);
+    if (!workload.paused) {
+      if (this.#isLeftOver(workload)) this.#queue.add(key);
+      return;
+    }
+    const step = this.#stepOf(workload);
+    if (step.do === 'resume') this.#queue.add(key);
+    if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
+  }
+
+  run(): Promise<void> {
+    return runWorkers(this.#queue, {
+      workers: WORKERS,
+      clock: this.#deps.clock,
+      handle: (key) => this.#resume(key),
+      failed: (key, error) => {
+        if (!KubeError.is(error)) throw error;
+        this.#queue.retry(key, setbackOf(error));
+        const workload = this.#deps.workload(key);
+        if (workload && error.status !== 409) this.#deps.report.notResumed(workload, error);
+      },
+    });
+  }
+
+  stop(): void {
+    this.#queue.close();
+  }
+
+  async #resume(key: WorkloadKey): Promise<void> {
+    const { client, keys, fieldManager, report, mayWrite, seen } = this.#deps;
+    const workload = this.#deps.workload(key);
+    if (!workload) this.#told.delete(key);
+    if (!workload || !mayWrite()) return;
+    const step = this.#stepOf(workload);
+    if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
+    const isLeftOver = this.#isLeftOver(workload);
+    if (step.do !== 'resume' && !isLeftOver) return;
+    // What is seen from here on is our own doing.
+    this.#told.delete(key);
+    const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys, resume: true });
+    try {
+      seen(await client.patch<KubeObject>(DEPLOYMENTS, workload.ref, body, { type, fieldManager }));
+    } catch (error) {
+      if (KubeError.is(error) && error.status === 404) return;
+      throw error;
+    }
+    if (isLeftOver) this.#tidied.set(key, workload.annotations[keys.pausedAt]);
+    else report.resumed(workload, 'us');
+  }
+
+  /** The beginning of a pause, and an end that is not our doing. What arrives late is no news. */
+  #tell(key: WorkloadKey, workload: Workload): void {
+    const { keys, report, mayWrite } = this.#deps;
+    const isNewest = this.#deps.workload(key)?.resourceVersion === workload.resourceVersion;
+    if (!isNewest || !mayWrite()) return;
+    if (!workload.paused && this.#told.delete(key)) report.resumed(workload, 'another');
+    const step = this.#stepOf(workload);
+    const pausedAt = workload.annotations[keys.pausedAt];
+    if (step.do !== 'hold' || this.#told.get(key) === pausedAt) return;
+    this.#told.set(key, pausedAt);
+    report.paused(workload, step.untilMs);
+  }
+
+  /** The end is a moment of the server's time, which the annotation was written in. */
+  #holdUntil(key: WorkloadKey, untilMs: number): void {
+    const { client, clock } = this.#deps;
+    this.#queue.schedule(key, clock.now() + untilMs - client.serverNow());
+  }
+
+  /**
+   * Somebody else ended our pause, and the mark of it is still there: it would make their own next pause look like ours.
+   * Taken away once; whoever puts it back means it.
+   */
+  #isLeftOver({ ref, paused, annotations }: Workload): boolean {
+    const { keys, tidies } = this.#deps;
+    const mark = annotations[keys.pausedAt];
+    return tidies(ref.namespace) && !paused && mark !== undefined && this.#tidied.get(workloadKey(ref)) !== mark;
+  }
+
+  #stepOf(workload: Workload) {
+    const { client, keys } = this.#deps;
+    const pausedAt = workload.annotations[keys.pausedAt];
+    return pauseStep(
+      { paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs },
+      client.serverNow(),
+    );
+  }
+}

@@ -1,0 +1,192 @@
+import { expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
+import type { Exchange } from '../../../test/support/scripted-api.ts';
+import { startClient } from '../../../test/support/scripted-client.ts';
+import { virtualClock } from '../../../test/support/virtual-clock.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import type { TemplateEdit } from '../../domain/template/template-edit.ts';
+import type { WorkloadState } from '../../model/workload-state.ts';
+import { ReplacementJournal } from './replacement-journal.ts';
+import { Replacements } from './replacements.ts';
+
+const REF = { kind: 'Job', namespace: 'shop', name: 'once' } as const;
+const EDIT = { env: [], annotations: {} } as unknown as TemplateEdit;
+const job = (uid: string, resourceVersion = '1', more = {}): KubeObject => ({
+  metadata: { name: 'once', namespace: 'shop', uid, resourceVersion, ...more },
+});
+const decidedOn = (resourceVersion: string) =>
+  ({ workload: { ref: REF, uid: 'old', resourceVersion } }) as unknown as WorkloadState;
+
+interface Store {
+  job: KubeObject | undefined;
+  readonly journal: Record<string, string | null>;
+}
+
+function answerJournal(store: Store, exchange: Exchange): void {
+  if (exchange.verb === 'patch') Object.assign(store.journal, JSON.parse(exchange.body).data);
+  const data = Object.fromEntries(Object.entries(store.journal).filter(([, value]) => value !== null));
+  exchange.json(200, { metadata: { name: 'attune-replacing', resourceVersion: '1', uid: 's' }, data });
+}
+
+function answerCreate(store: Store, exchange: Exchange): void {
+  const isTaken = exchange.query.has('dryRun') || store.job !== undefined;
+  if (!isTaken) store.job = job('new');
+  if (isTaken) exchange.status(409, 'AlreadyExists');
+  else exchange.json(201, store.job);
+}
+
+function answerDelete(store: Store, exchange: Exchange): void {
+  const { resourceVersion } = JSON.parse(exchange.body).preconditions;
+  const isSame = [undefined, store.job?.metadata.resourceVersion].includes(resourceVersion);
+  if (isSame) store.job = undefined;
+  exchange.status(isSame ? 200 : 409, isSame ? '' : 'Conflict');
+}
+
+/** A server with one Job and one journal; `refuse` may answer in its stead. */
+async function world(refuse: (exchange: Exchange) => boolean = () => false) {
+  const clock = virtualClock();
+  const now: Store = { job: job('old'), journal: {} };
+  const answer = (exchange: Exchange): void => {
+    if (refuse(exchange)) return;
+    if (exchange.path.includes('/secrets')) answerJournal(now, exchange);
+    else if (exchange.verb === 'create') answerCreate(now, exchange);
+    else if (!now.job) exchange.status(404, 'NotFound');
+    else if (exchange.verb === 'delete') answerDelete(now, exchange);
+    else exchange.json(200, now.job);
+  };
+  const { client, api } = await startClient(answer);
+  const stop = new AbortController();
+  const stuck: string[] = [];
+  const resumed: string[] = [];
+  const journal = new ReplacementJournal({ client, namespace: 'attune', unsafe: () => {} });
+  const replacements = new Replacements({
+    client,
+    clock,
+    journal,
+    fieldManager: 'test',
+    signal: stop.signal,
+    stuck: (_ref, error) => stuck.push(error.reason),
+    resumed: (ref) => void resumed.push(ref.name),
+  });
+  return {
+    ...{ clock, now, api, journal, replacements, stuck, stop, resumed },
+    open: () => Object.values(now.journal).filter((value) => value !== null).length,
+  };
+}
+
+test('a Job goes, and another comes', async () => {
+  const { replacements, now, open } = await world();
+  const { finished, late } = await replacements.replace(decidedOn('1'), EDIT);
+  expect([(await finished)?.metadata.uid, late]).toEqual(['new', undefined]);
+  expect(now.job?.metadata.uid).toBe('new');
+  expect(open()).toBe(0);
+});
+
+test('from the deletion on the new one is created as soon as the server lets us, whoever still asks', async () => {
+  let refusals = 3;
+  const { clock, replacements, now, open, stuck } = await world((exchange) => {
+    if (exchange.verb !== 'create' || exchange.query.has('dryRun') || refusals === 0) return false;
+    refusals -= 1;
+    exchange.status(refusals === 1 ? 403 : 500, 'Refused');
+    return true;
+  });
+  // Who asked need not wait for it.
+  const replacing = await replacements.replace(decidedOn('1'), EDIT);
+  expect(replacements.isUnderWay('old')).toBe(true);
+  for (let left = 3; left > 0; left -= 1) {
+    await eventually(() => stuck.length).toBe(4 - left);
+    await clock.run(10_000);
+  }
+  await replacing.finished;
+  expect(replacements.isUnderWay('old')).toBe(false);
+  expect(now.job?.metadata.uid).toBe('new');
+  expect(open()).toBe(0);
+});
+
+test('one that has moved on since the decision is left as it is', async () => {
+  const { replacements, now, open } = await world();
+  now.job = job('old', '2');
+  await expect(replacements.replace(decidedOn('1'), EDIT)).rejects.toMatchObject({ status: 409 });
+  expect(now.job?.metadata.uid).toBe('old');
+
+  // And so is one that moves on at the last moment.
+  const late = await world((exchange) => {
+    if (exchange.verb === 'delete') late.now.job = job('old', '2');
+    return false;
+  });
+  await expect(late.replacements.replace(decidedOn('1'), EDIT)).rejects.toMatchObject({ status: 409 });
+  expect(late.now.job?.metadata.uid).toBe('old');
+  expect([open(), late.open()]).toEqual([0, 0]);
+});
+
+test('a deletion that is refused leaves no trace', async () => {
+  const { replacements, now, open } = await world((exchange) => {
+    if (exchange.verb === 'delete') exchange.status(403, 'Forbidden');
+    return exchange.verb === 'delete';
+  });
+  await expect(replacements.replace(decidedOn('1'), EDIT)).rejects.toMatchObject({ status: 403 });
+  expect(now.job?.metadata.uid).toBe('old');
+  expect(open()).toBe(0);
+});
+
+test('what an earlier process began is finished; what nobody can finish holds nobody up', async () => {
+  const { replacements, journal, now, open, resumed } = await world((exchange) => {
+    if (!exchange.path.includes('/gone/')) return false;
+    exchange.status(404, 'NotFound');
+    return true;
+  });
+  now.job = undefined;
+  await journal.begin({ ref: REF, uid: 'old', resourceVersion: '1', manifest: {} });
+  await journal.begin({ ref: { ...REF, namespace: 'gone' }, uid: 'other', manifest: {} });
+  await replacements.resume();
+  await eventually(() => now.job?.metadata.uid).toBe('new');
+  await eventually(open).toBe(0);
+  await eventually(() => resumed).toEqual(['once', 'once']);
+});
+
+test('a Job that stays in its finalizers makes nobody wait, is told, looked at ever more rarely, and replaced at last', async () => {
+  const { clock, replacements, now, api } = await world((exchange) => {
+    if (exchange.verb === 'delete') exchange.json(200, {});
+    return exchange.verb === 'delete';
+  });
+  const replacing = await replacements.replace(decidedOn('1'), EDIT);
+  let isLate = false;
+  void replacing.late?.then(() => {
+    isLate = true;
+  });
+  const looks = () => api.requests.filter(({ verb }) => verb === 'get').length;
+  for (let second = 0; second < 59; second += 1) {
+    const before = looks();
+    clock.advance(1000);
+    await eventually(() => clock.timers).toBe(2);
+    expect(looks() - before).toBeLessThanOrEqual(10);
+  }
+  expect(isLate).toBe(false);
+  expect(looks()).toBeLessThan(60);
+  clock.advance(1000);
+  expect(await replacing.late).toMatchObject({ status: 408 });
+  now.job = undefined;
+  await eventually(() => {
+    clock.advance(5000);
+    return now.job?.metadata.uid;
+  }).toBe('new');
+  await replacing.finished;
+  await replacements.ended();
+});
+
+test('who is told to go between the deletion and the creation creates it first', async () => {
+  let refusals = 1;
+  const { clock, replacements, now, stop, stuck } = await world((exchange) => {
+    if (exchange.verb !== 'create' || exchange.query.has('dryRun') || refusals === 0) return false;
+    refusals -= 1;
+    exchange.status(500, 'InternalError');
+    return true;
+  });
+  await replacements.replace(decidedOn('1'), EDIT);
+  await eventually(() => stuck.length).toBe(1);
+  const ended = replacements.ended();
+  stop.abort();
+  await clock.run(2000);
+  await ended;
+  expect(now.job?.metadata.uid).toBe('new');
+});

@@ -1,0 +1,182 @@
+import { ON_CHANGE } from '../../api/annotations.ts';
+import { kindNamed } from '../../api/kinds.ts';
+import { type Annotations, type KindIntent, parseIntent } from '../asks/intent.ts';
+import type { Workload } from '../workload/workload.ts';
+import { actionFor } from './effect.ts';
+import type { JudgedSource, NoReason, Policy, Verdict } from './verdict.ts';
+import { hiding, line, type Question, theSource, theWorkload } from './verdict-words.ts';
+
+type Judge = (workload: Workload, source: JudgedSource, policy: Policy) => Verdict;
+type Case = Pick<Question, 'workload' | 'source' | 'policy'>;
+type Place = KindIntent['from'];
+
+/** What somebody could do about a no, in words, and how things stand afterwards; undefined: that cannot be foreseen. */
+interface Step {
+  readonly text: string;
+  readonly after: ((now: Case) => Case) | undefined;
+}
+
+// Each reason stands in the way once: what is not over by then goes round in a circle.
+const MAX_DEPTH = 8;
+
+/**
+ * What would make a no a yes, one line for each thing that is in the way. Found by doing it: each way out is gone in
+ * thought and the rest judged again; the way with the fewest lines counts, of equals the first.
+ */
+export function curesOf(question: Question, because: NoReason, judge: Judge): readonly string[] {
+  return shortest(question, because, judge, MAX_DEPTH).map(({ text }) => text);
+}
+
+function shortest(at: Question, because: NoReason, judge: Judge, depth: number): readonly Step[] {
+  const ways = WAYS[because](at).map((steps) => [...steps, ...rest(after(at, steps), judge, depth - 1)]);
+  return ways.reduce((best, way) => (way.length < best.length ? way : best), ways[0] ?? []);
+}
+
+function rest(at: Question | undefined, judge: Judge, depth: number): readonly Step[] {
+  const verdict = at && judge(at.workload, at.source, at.policy);
+  if (!verdict || depth === 0) return [];
+  if (!verdict.reload) return shortest(at, verdict.because, judge, depth);
+  const kind = kindNamed(at.workload.ref.kind);
+  const isLeft = kind && actionFor(kind, at.workload, [verdict], at.policy) === 'none';
+  return isLeft ? [set(at, 'metadata', ON_CHANGE, 'run')] : [];
+}
+
+function after(at: Question, steps: readonly Step[]): Question | undefined {
+  let now: Case | undefined = at;
+  for (const step of steps) now = now && step.after?.(now);
+  return now && { ...at, ...now, intent: now.workload.intent.of[at.source.ref.kind] };
+}
+
+/** The ways out of each no, the smallest change first. */
+const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[])[]>> = {
+  'kind-ignored': (q) => [[watchKind(q)]],
+  'source-ignored': (q) => [
+    [
+      {
+        text: `remove ${q.policy.keys.ignore} from ${theSource(q)}`,
+        after: (now) => ({ ...now, source: { ...now.source, ignored: false } }),
+      },
+    ],
+  ],
+  excluded: (q) => [[unexclude(q)]],
+  'auto-false': (q) => {
+    const { auto } = q.policy.keys;
+    const ways = [[remove(q, q.intent.from, auto)], [replaceAuto(q)]];
+    return isUsed(q) ? ways.toSpliced(1, 0, [set(q, q.intent.from, auto, 'true')]) : ways;
+  },
+  'on-change-ignore': (q) => [[set(q, 'metadata', ON_CHANGE, 'run')]],
+  'not-used': (q) =>
+    q.workload.containers.length === 0
+      ? [[{ text: `give ${theWorkload(q)} a container`, after: undefined }]]
+      : [[nameIt(q)]],
+  'search-without-match': (q) => [...(hasList(q) || !isUsed(q) ? [[nameIt(q)]] : []), [matchSource(q)]],
+  'not-asked': (q) => [
+    ...unhide(q),
+    ...(hasList(q) || !isUsed(q) ? [[nameIt(q)]] : []),
+    [set(q, placeToAsk(q), q.policy.keys.auto, 'true')],
+  ],
+  'invalid-annotation': (q) => [
+    q.workload.intent.problems
+      .filter(({ blocks }) => blocks)
+      .map(({ path }) => ({
+        text: `mend or remove ${path} in ${placeText(q, 'metadata')}`,
+        after: remove(q, 'metadata', path).after,
+      })),
+  ],
+};
+
+function watchKind({ workload: { ref } }: Question): Step {
+  return {
+    text: `take ${ref.kind.toLowerCase()}s out of --ignored-workload-types`,
+    after: (now) => {
+      const ignoredKinds = new Set([...now.policy.ignoredKinds].filter((kind) => kind !== ref.kind));
+      return { ...now, policy: { ...now.policy, ignoredKinds } };
+    },
+  };
+}
+
+function unexclude(q: Question): Step {
+  const { kind, name } = q.source.ref;
+  const key = q.policy.keys.exclude[kind];
+  const left = q.intent.excluded.filter((each) => each !== name).join(',');
+  return {
+    text: `take "${name}" out of ${key} in ${placeText(q, 'metadata')}`,
+    after: (now) => edited(now, 'metadata', { [key]: left }),
+  };
+}
+
+const matchSource = (q: Question): Step => ({
+  text: `set ${line(q.policy.keys.match, 'true')} on ${theSource(q)}`,
+  after: (now) => ({ ...now, source: { ...now.source, matchable: true } }),
+});
+
+/** Keys with nothing in them that keep the pod template from being read. */
+function unhide(q: Question): readonly (readonly Step[])[] {
+  const { keys, hidden } = hiding(q);
+  const isEmpty = keys.every((key) => q.workload.annotations[key] === '');
+  return hidden.length > 0 && isEmpty ? [keys.map((key) => remove(q, 'metadata', key))] : [];
+}
+
+const listKey = (q: Question): string => q.policy.keys.named[q.source.ref.kind];
+
+/** Whether there is a named list to write the name into. */
+const hasList = (q: Question): boolean => Object.hasOwn(annotationsOf(q.workload, q.intent.from), listKey(q));
+
+/** The named list with this source added. */
+function listWithIt({ intent, source }: Question): string {
+  const before = intent.namedText.replace(/[\s,]+$/, '');
+  return before === '' ? source.ref.name : `${before},${source.ref.name}`;
+}
+
+const nameIt = (q: Question): Step => set(q, hasList(q) ? q.intent.from : placeToAsk(q), listKey(q), listWithIt(q));
+
+function replaceAuto(q: Question): Step {
+  const { auto } = q.policy.keys;
+  const place = q.intent.from;
+  const list = listWithIt(q);
+  return {
+    text: `replace ${line(auto, q.intent.auto)} by ${line(listKey(q), list)} in ${placeText(q, place)}`,
+    after: (now) => edited(now, place, { [auto]: undefined, [listKey(q)]: list }),
+  };
+}
+
+const isUsed = ({ use }: Question): boolean => use?.container !== undefined;
+
+/**
+ * Where a first annotation must go. The pod template is read only while metadata has none of the keys; whoever asks there
+ * would lose what is asked by a first key in metadata.
+ */
+function placeToAsk({ intent, workload }: Question): Place {
+  const asks = ({ from, namedText, auto, typedAuto, search }: KindIntent): boolean =>
+    from === 'template' && (search || namedText !== '' || auto !== '' || typedAuto !== '');
+  return intent.from === 'template' && Object.values(workload.intent.of).some(asks) ? 'template' : 'metadata';
+}
+
+const set = (q: Question, place: Place, key: string, value: string): Step => ({
+  text: `set ${line(key, value)} in ${placeText(q, place)}`,
+  after: (now) => edited(now, place, { [key]: value }),
+});
+
+const remove = (q: Question, place: Place, key: string): Step => ({
+  text: `remove ${key} from ${placeText(q, place)}`,
+  after: (now) => edited(now, place, { [key]: undefined }),
+});
+
+const placeText = (q: Question, place: Place): string =>
+  `${place === 'metadata' ? 'metadata' : 'the pod template'} of ${theWorkload(q)}`;
+
+const annotationsOf = (workload: Workload, place: Place): Annotations =>
+  place === 'metadata' ? workload.annotations : workload.templateAnnotations;
+
+/** The workload with other annotations; undefined takes one away. */
+function edited(now: Case, place: Place, edits: Readonly<Record<string, string | undefined>>): Case {
+  const { workload, policy } = now;
+  const kept = Object.entries({ ...annotationsOf(workload, place), ...edits }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const changed = Object.fromEntries(kept);
+  const annotations = place === 'metadata' ? changed : workload.annotations;
+  const templateAnnotations = place === 'template' ? changed : workload.templateAnnotations;
+  const intent = parseIntent(workload.ref.kind, annotations, templateAnnotations, policy.keys);
+  return { ...now, workload: { ...workload, annotations, templateAnnotations, intent } };
+}

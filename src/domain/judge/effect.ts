@@ -1,0 +1,41 @@
+import { ON_CHANGE } from '../../api/annotations.ts';
+import type { Effect, WorkloadKind } from '../../api/kinds.ts';
+import type { Workload } from '../workload/workload.ts';
+import type { Policy, Verdict } from './verdict.ts';
+
+/** `restart`: the object's own way to restart, template untouched. `none`: nothing is to happen, and that settles it. */
+export type Action = Effect | 'restart' | 'none';
+
+/** How a change that rolls this workload is carried out. */
+export function actionFor(
+  kind: WorkloadKind,
+  workload: Workload,
+  verdicts: readonly Verdict[],
+  policy: Policy,
+): Action {
+  if (kind.kind === 'Rollout' && workload.intent.rolloutStrategy === 'restart') return 'restart';
+  if (policy.compat || kind.effect === 'patch') return kind.effect;
+  const { onChange } = workload.intent;
+  if (kind.effect === 'run') {
+    if (onChange === 'template') return 'patch';
+    return workload.suspended && onChange !== 'run' ? 'none' : 'run';
+  }
+  // A CronJob has its own way to run with new data; what it has started goes on with what it began with.
+  const isLeft = workload.finished || workload.owner?.kind === 'CronJob';
+  return isLeft && !asksItself(workload, verdicts) ? 'none' : 'replace';
+}
+
+/** To run a Job again that is finished or a CronJob's, its own metadata must say so: a template is copied to every Job of a CronJob. */
+function asksItself(workload: Workload, verdicts: readonly Verdict[]): boolean {
+  if (workload.intent.onChange === 'run') return true;
+  const fromTemplate = Object.values(workload.intent.of).every((intent) => intent.from === 'template');
+  return !fromTemplate && verdicts.some((verdict) => verdict.reload && verdict.because !== 'auto-reload-all');
+}
+
+/** Why `none`, and what would change that. */
+export function inactionOf({ suspended, finished, owner, ref }: Workload): Readonly<Record<'rule' | 'cure', string>> {
+  const cure = `set ${ON_CHANGE}: "run" in metadata of ${ref.kind} ${ref.name}`;
+  if (suspended) return { rule: 'it is suspended', cure };
+  if (finished) return { rule: 'it has finished, and its own metadata does not ask to run it again', cure };
+  return { rule: `it is a run of ${owner?.kind} ${owner?.name}, and goes on with what it began with`, cure };
+}

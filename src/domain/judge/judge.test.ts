@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Given, podUsing, policyOf, workloadOf } from '../../../test/conformance/given.ts';
+import { DEFAULT_KEYS, ON_CHANGE } from '../../api/annotations.ts';
+import { SOURCE_KINDS } from '../../api/sources.ts';
+import { interests, judge } from './judge.ts';
+import type { JudgedSource, Policy, Verdict } from './verdict.ts';
+
+const { auto, search, named, typedAuto, exclude, pausePeriod } = DEFAULT_KEYS;
+const cm: JudgedSource = { ref: { kind: 'ConfigMap', name: 'cm' }, ignored: false, matchable: false };
+const pod = podUsing('ConfigMap', 'cm');
+
+const verdict = (given: Given, source: Partial<JudgedSource> = {}, policy: Partial<Policy> = {}): Verdict =>
+  judge(workloadOf(given), { ...cm, ...source }, policyOf(policy));
+
+/** Where more than one thing is wrong, there are more lines. */
+const firstCure = (...given: Parameters<typeof verdict>): string | undefined => {
+  const answer = verdict(...given);
+  return answer.reload ? undefined : answer.cures[0];
+};
+
+describe('a verdict says which annotation decided, with its value, and where it stands', () => {
+  test.each<[string, Given, Partial<JudgedSource>]>([
+    [
+      'configmap.reloader.stakater.com/reload: "cm" in metadata names it',
+      { metadata: { [named.ConfigMap]: 'cm' } },
+      {},
+    ],
+    [
+      'configmap.reloader.stakater.com/reload: "x,c.*" in the pod template names it by "c.*"',
+      { template: { [named.ConfigMap]: 'x,c.*' } },
+      {},
+    ],
+    [
+      'reloader.stakater.com/auto: "T" in the pod template, and container app takes variables from it',
+      { template: { [auto]: 'T' }, pod },
+      {},
+    ],
+    [
+      'configmap.reloader.stakater.com/auto: "true" in metadata, and container app takes variables from it',
+      { metadata: { [typedAuto.ConfigMap]: 'true' }, pod },
+      {},
+    ],
+    [
+      'reloader.stakater.com/search: "true" in metadata, ConfigMap cm carries reloader.stakater.com/match: "true", and container app takes variables from it',
+      { metadata: { [search]: 'true' }, pod },
+      { matchable: true },
+    ],
+  ])('%s', (rule, given, source) => {
+    expect(verdict(given, source)).toMatchObject({ reload: true, rule });
+  });
+});
+
+describe('a no says what decided, and what would remove it', () => {
+  test.each<[string, string, string, Given, Partial<JudgedSource>, Partial<Policy>]>([
+    [
+      'kind-ignored',
+      '--ignored-workload-types leaves out every CronJob',
+      'take cronjobs out of --ignored-workload-types',
+      { kind: 'CronJob' },
+      {},
+      { ignoredKinds: new Set(['CronJob']) },
+    ],
+    [
+      'source-ignored',
+      'reloader.stakater.com/ignore: "true" on ConfigMap cm',
+      'remove reloader.stakater.com/ignore from ConfigMap cm',
+      {},
+      { ignored: true },
+      {},
+    ],
+    [
+      'excluded',
+      'configmaps.exclude.reloader.stakater.com/reload: "x, cm" in metadata leaves it out',
+      'take "cm" out of configmaps.exclude.reloader.stakater.com/reload in metadata of Deployment web',
+      { metadata: { [exclude.ConfigMap]: 'x,cm' } },
+      {},
+      {},
+    ],
+    [
+      'auto-false',
+      'reloader.stakater.com/auto: "false" in metadata forbids every reload',
+      'replace reloader.stakater.com/auto: "false" by configmap.reloader.stakater.com/reload: "cm" in metadata of Deployment web',
+      { metadata: { [auto]: 'false' } },
+      {},
+      {},
+    ],
+    [
+      'on-change-ignore',
+      'attune.dev/on-change: "ignore" in metadata',
+      'set attune.dev/on-change: "run" in metadata of Job web',
+      { kind: 'Job', metadata: { [ON_CHANGE]: 'ignore', [auto]: 'true' }, pod },
+      {},
+      {},
+    ],
+    [
+      'not-used',
+      'no container uses it, and it is not named',
+      'set configmap.reloader.stakater.com/reload: "cm" in the pod template of Deployment web',
+      { template: { [auto]: 'true' } },
+      {},
+      {},
+    ],
+    [
+      'search-without-match',
+      'reloader.stakater.com/search: "true" in metadata, but ConfigMap cm does not carry reloader.stakater.com/match: "true"',
+      'set reloader.stakater.com/match: "true" on ConfigMap cm',
+      { metadata: { [search]: 'true' }, pod },
+      {},
+      {},
+    ],
+    [
+      'not-asked',
+      'no annotation in metadata or pod template asks for it',
+      'set reloader.stakater.com/auto: "true" in metadata of Deployment web',
+      { pod },
+      {},
+      {},
+    ],
+    [
+      'not-asked',
+      'configmap.reloader.stakater.com/reload: "other" does not match it (read from metadata)',
+      'set configmap.reloader.stakater.com/reload: "other,cm" in metadata of Deployment web',
+      { metadata: { [named.ConfigMap]: 'other' } },
+      {},
+      {},
+    ],
+    [
+      'invalid-annotation',
+      'deployment.reloader.stakater.com/pause-period must be a duration like 5m or 1h30m, not "soon"',
+      'mend or remove deployment.reloader.stakater.com/pause-period in metadata of Deployment web',
+      { metadata: { [auto]: 'true', [pausePeriod]: 'soon' }, pod },
+      {},
+      {},
+    ],
+  ])('%s: %s', (...row) => {
+    const [because, rule, cure, given, source, policy] = row;
+    expect(verdict(given, source, policy)).toMatchObject({ reload: false, because, rule });
+    expect(firstCure(given, source, policy)).toBe(cure);
+  });
+});
+
+const annotations = fc.record(
+  {
+    [auto]: fc.constantFrom('true', 'false', 'yes', ''),
+    [typedAuto.ConfigMap]: fc.constantFrom('true', 'false', ''),
+    [search]: fc.constantFrom('true', 'false'),
+    [named.ConfigMap]: fc.constantFrom('cm', 'other', 'c.*', 'bad[', 'a.b,cm', ''),
+    [exclude.ConfigMap]: fc.constantFrom('other', 'cm'),
+  },
+  { requiredKeys: [] },
+) as fc.Arbitrary<Record<string, string>>;
+
+const situation = fc.record({
+  metadata: annotations,
+  template: annotations,
+  pod: fc.constantFrom(pod, { containers: [{ name: 'app' }] }, podUsing('Secret', 'cm'), {}),
+  compat: fc.boolean(),
+  autoReloadAll: fc.boolean(),
+  ignored: fc.boolean(),
+  matchable: fc.boolean(),
+  kind: fc.constantFrom(...SOURCE_KINDS),
+  name: fc.constantFrom('cm', 'other', 'cmx'),
+});
+
+test('whatever rolls is in the reverse index', () => {
+  fc.assert(
+    fc.property(situation, ({ metadata, template, compat, autoReloadAll, ignored, matchable, kind, name, ...rest }) => {
+      const workload = workloadOf({ metadata, template, compat, pod: rest.pod });
+      const policy = policyOf({ compat, autoReloadAll });
+      const { literal, patterns } = interests(workload, policy);
+      const known =
+        literal.some((ref) => ref.kind === kind && ref.name === name) ||
+        patterns.some((entry) => entry.kind === kind && entry.pattern.matches?.(name));
+      if (judge(workload, { ref: { kind, name }, ignored, matchable }, policy).reload) expect(known).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a workload that asked for nothing has no interests, unless all are reloaded', () => {
+  expect(interests(workloadOf({ pod }), policyOf())).toEqual({ literal: [], patterns: [] });
+  expect(interests(workloadOf({ pod }), policyOf({ autoReloadAll: true })).literal).toEqual([
+    { kind: 'ConfigMap', name: 'cm' },
+  ]);
+});
+
+test('what is excluded, forbidden or left to itself is no interest', () => {
+  const none = { literal: [], patterns: [] };
+  expect(interests(workloadOf({ metadata: { [auto]: 'true', [exclude.ConfigMap]: 'cm' }, pod }), policyOf())).toEqual(
+    none,
+  );
+  expect(interests(workloadOf({ metadata: { [auto]: 'false', [named.ConfigMap]: 'cm' }, pod }), policyOf())).toEqual(
+    none,
+  );
+  const left = workloadOf({ kind: 'Job', metadata: { [auto]: 'true', [ON_CHANGE]: 'ignore' }, pod });
+  expect(interests(left, policyOf())).toEqual(none);
+});

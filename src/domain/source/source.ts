@@ -1,0 +1,23 @@
+import type { SourceRef } from '../../api/sources.ts';
+
+/** `exact` is collision-free and keyed per installation: we compare it. `mark` is Stakater's SHA-1: we write it. */
+export interface Fingerprint {
+  readonly exact: string;
+  readonly mark: string;
+}
+
+/** A ConfigMap, Secret or SecretProviderClass as the core knows it: never its bytes. */
+export interface Source {
+  readonly ref: SourceRef;
+  readonly resourceVersion: string;
+  /** Undefined: listed without its bytes, and nobody has needed them yet. */
+  readonly fingerprint: Fingerprint | undefined;
+  /** When its data was last written after its creation, by the server's clock; undefined: never, or nobody looked. */
+  readonly editedAt?: string | undefined;
+  /** When it was created; undefined: nobody looked. */
+  readonly bornAt?: string | undefined;
+  /** The ignore annotation says exactly "true". */
+  readonly ignored: boolean;
+  /** The match annotation says exactly "true". */
+  readonly matchable: boolean;
+}

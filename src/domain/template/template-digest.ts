@@ -1,0 +1,75 @@
+import { LAST_RELOADED_FROM, NUDGE } from '../../api/annotations.ts';
+import { canonicalText, type JsonObject, listIn, objectIn, textIn } from '../../api/json.ts';
+import type { Workload } from '../workload/workload.ts';
+import { isMarkVariable } from './marks.ts';
+import type { TemplateEdit } from './template-edit.ts';
+
+export interface TemplateDigests {
+  /** Without any reloader's marks. */
+  readonly templateDigest: string;
+  /** Marks included, wherever in a list they stand. */
+  readonly fullTemplateDigest: string;
+}
+
+/** All that reloaders left in a template: two annotations, and for each container its variables by name. */
+interface Marks {
+  readonly annotations: readonly (string | undefined)[];
+  readonly containers: readonly ReadonlyMap<string, string>[];
+}
+
+/** Digests of a raw pod template. */
+export function digestTemplate(template: JsonObject, digest: (text: string) => string): TemplateDigests {
+  const { bare, marks } = separate(template);
+  const templateDigest = digest(canonicalText(bare));
+  return { templateDigest, fullTemplateDigest: digestMarks(templateDigest, marks, digest) };
+}
+
+/** What `fullTemplateDigest` will be when the edit is written. */
+export function digestAfter(workload: Workload, edit: TemplateEdit, digest: (text: string) => string): string {
+  const containers = workload.containers.map((view, container) => {
+    const left = new Map(view.marks.filter(isMarkVariable).map(({ name, value }) => [name, value]));
+    for (const { variable, value, container: at } of edit.env) {
+      if (at !== container) continue;
+      if (value === undefined) left.delete(variable);
+      else left.set(variable, value);
+    }
+    return left;
+  });
+  const annotations = { ...workload.templateAnnotations, ...edit.annotations };
+  const marks = { annotations: [annotations[LAST_RELOADED_FROM], annotations[NUDGE]], containers };
+  return digestMarks(workload.templateDigest, marks, digest);
+}
+
+function digestMarks(
+  templateDigest: string,
+  { annotations, containers }: Marks,
+  digest: (text: string) => string,
+): string {
+  const variables = containers.map((marks) => [...marks].map(([name, value]) => `${name}=${value}`).sort());
+  const isMarked = annotations.some((text) => text !== undefined) || variables.some(({ length }) => length > 0);
+  return isMarked ? digest(templateDigest + canonicalText([annotations, variables])) : templateDigest;
+}
+
+/**
+ * The template as if no reloader had ever touched it, and what reloaders left there. A list or map that a mark could have
+ * brought into being is always there, if need be empty.
+ */
+function separate(template: JsonObject): { readonly bare: JsonObject; readonly marks: Marks } {
+  const metadata = objectIn(template['metadata']);
+  const spec = objectIn(template['spec']);
+  const { [LAST_RELOADED_FROM]: from, [NUDGE]: nudge, ...annotations } = objectIn(metadata['annotations']);
+  const marks: ReadonlyMap<string, string>[] = [];
+  const containers = listIn(spec['containers']).map((entry) => {
+    const container = objectIn(entry);
+    const all = listIn(container['env']);
+    const env = all.filter((variable) => !isMarkVariable(variable));
+    const ours = env.length < all.length ? all.filter(isMarkVariable).map(objectIn) : [];
+    marks.push(new Map(ours.map((variable) => [textIn(variable['name']), textIn(variable['value'])])));
+    return { ...container, env };
+  });
+  const texts = [from, nudge].map((text) => (typeof text === 'string' ? text : undefined));
+  return {
+    bare: { ...template, metadata: { ...metadata, annotations }, spec: { ...spec, containers } },
+    marks: { annotations: texts, containers: marks },
+  };
+}

@@ -1,0 +1,40 @@
+import { listIn, objectAt } from '../../api/json.ts';
+import type { WorkloadKind } from '../../api/kinds.ts';
+import type { KubeObject } from '../../api/objects.ts';
+
+/** How far a rollout is, by the word of the workload's own controller. */
+export interface Progress {
+  readonly pods: number;
+  /** Of them, those that are of the present template. */
+  readonly updated: number;
+}
+
+/** Undefined: nobody counts, or not for the object as it stands. */
+export function progressOf({ counts }: WorkloadKind, object: KubeObject): Progress | undefined {
+  if (!counts || !isObserved(object)) return undefined;
+  const status = objectAt(object, ['status']);
+  return { pods: countIn(status[counts.pods]), updated: countIn(status[counts.updated]) };
+}
+
+/**
+ * Why there are pods of an earlier template. `paused`: nothing is replaced before it is resumed. `on-delete`: pods are
+ * replaced by whoever deletes them. `partition`: some are kept on purpose. `unseen`: its controller has yet to look.
+ * `rolling`: they are being replaced, or would be if the new ones came up.
+ */
+export type Hold = 'paused' | 'on-delete' | 'partition' | 'unseen' | 'rolling';
+
+export function holdOf(object: KubeObject): Hold {
+  const spec = objectAt(object, ['spec']);
+  const strategy = objectAt(spec, ['updateStrategy']);
+  if (spec['paused'] === true || listIn(objectAt(object, ['status'])['pauseConditions']).length > 0) return 'paused';
+  if (strategy['type'] === 'OnDelete') return 'on-delete';
+  if (countIn(objectAt(strategy, ['rollingUpdate'])['partition']) > 0) return 'partition';
+  return isObserved(object) ? 'rolling' : 'unseen';
+}
+
+/** A Rollout writes its number as a text. */
+function isObserved(object: KubeObject): boolean {
+  return Number(objectAt(object, ['status'])['observedGeneration'] ?? -1) >= (object.metadata?.generation ?? 0);
+}
+
+const countIn = (value: unknown): number => (typeof value === 'number' ? value : 0);

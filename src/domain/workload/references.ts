@@ -1,0 +1,101 @@
+import { listIn, objectIn, textIn } from '../../api/json.ts';
+import type { PodTemplate } from '../../api/objects.ts';
+import type { SourceKind } from '../../api/sources.ts';
+import type { Reference } from './workload.ts';
+
+type Named = Pick<Reference, 'kind' | 'name'>;
+
+/**
+ * Every source that a pod template names, each with the one container that gets its mark.
+ *
+ * Stakater's search order: mounted volumes, env of the containers, env of the init containers. Of several volumes with
+ * the same source only the first is looked at. What only an init container uses is marked in the first container.
+ */
+export function referencesOf(template: PodTemplate | undefined, compat: boolean): readonly Reference[] {
+  const spec = objectIn(objectIn(template)['spec']);
+  const containers = listIn(spec['containers']);
+  const initContainers = listIn(spec['initContainers']);
+  const first = containers.length > 0 ? 0 : undefined;
+
+  const volumes = firstOfEach(
+    listIn(spec['volumes']).flatMap((volume) => {
+      const place = placeOfVolume(textIn(objectIn(volume)['name']), containers, initContainers);
+      return sourcesOfVolume(volume).map((source) => ({ ...source, ...place }));
+    }),
+  );
+  const pullSecrets = compat ? [] : listIn(spec['imagePullSecrets']);
+  return firstOfEach([
+    ...volumes.filter(({ via }) => via !== 'unmounted-volume'),
+    ...containers.flatMap((entry, container) => sourcesOfEnv(entry).map((source) => at(source, 'env', container))),
+    ...initContainers.flatMap(sourcesOfEnv).map((source) => at(source, 'init-env', first)),
+    ...pullSecrets
+      .flatMap((entry) => named('Secret', objectIn(entry)['name']))
+      .map((source) => at(source, 'image-pull-secret', first)),
+    ...volumes.filter(({ via }) => via === 'unmounted-volume'),
+  ]);
+}
+
+const at = (source: Named, via: Reference['via'], container: number | undefined): Reference => ({
+  ...source,
+  via,
+  container,
+});
+
+function firstOfEach(references: readonly Reference[]): readonly Reference[] {
+  const found = new Map<string, Reference>();
+  for (const reference of references) {
+    const id = `${reference.kind}/${reference.name}`;
+    if (!found.has(id)) found.set(id, reference);
+  }
+  return [...found.values()];
+}
+
+function placeOfVolume(
+  volume: string,
+  containers: readonly unknown[],
+  initContainers: readonly unknown[],
+): Pick<Reference, 'via' | 'container'> {
+  const mounts = (entry: unknown): boolean => mountsVolume(entry, volume);
+  const container = containers.findIndex(mounts);
+  if (container >= 0) return { via: 'volume', container };
+  if (!initContainers.some(mounts)) return { via: 'unmounted-volume', container: undefined };
+  return { via: 'init-volume', container: containers.length > 0 ? 0 : undefined };
+}
+
+function named(kind: SourceKind, name: unknown): Named[] {
+  return typeof name === 'string' && name !== '' ? [{ kind, name }] : [];
+}
+
+function mountsVolume(container: unknown, volume: string): boolean {
+  return listIn(objectIn(container)['volumeMounts']).some((mount) => objectIn(mount)['name'] === volume);
+}
+
+function sourcesOfVolume(volume: unknown): Named[] {
+  const { configMap, secret, projected, csi } = objectIn(volume) as Record<string, unknown>;
+  return [
+    ...named('ConfigMap', objectIn(configMap)['name']),
+    ...named('Secret', objectIn(secret)['secretName']),
+    ...listIn(objectIn(projected)['sources']).flatMap((source) => [
+      ...named('ConfigMap', objectIn(objectIn(source)['configMap'])['name']),
+      ...named('Secret', objectIn(objectIn(source)['secret'])['name']),
+    ]),
+    ...named('SecretProviderClass', objectIn(objectIn(csi)['volumeAttributes'])['secretProviderClass']),
+  ];
+}
+
+function sourcesOfEnv(container: unknown): Named[] {
+  const { env, envFrom } = objectIn(container) as Record<string, unknown>;
+  return [
+    ...listIn(env).flatMap((variable) => {
+      const from = objectIn(objectIn(variable)['valueFrom']);
+      return [
+        ...named('ConfigMap', objectIn(from['configMapKeyRef'])['name']),
+        ...named('Secret', objectIn(from['secretKeyRef'])['name']),
+      ];
+    }),
+    ...listIn(envFrom).flatMap((from) => [
+      ...named('ConfigMap', objectIn(objectIn(from)['configMapRef'])['name']),
+      ...named('Secret', objectIn(objectIn(from)['secretRef'])['name']),
+    ]),
+  ];
+}

@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { Agent } from 'node:http';
+import { delimiter, join } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
+import type { Clock } from '../../runtime/clock.ts';
+import { environmentProxy } from '../proxy/environment-proxy.ts';
+import { fileToken } from './file-token.ts';
+import { readKubeconfig } from './kubeconfig.ts';
+import { fileTls } from './tls-files.ts';
+
+export type TlsOptions = Pick<
+  ConnectionOptions,
+  'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
+>;
+
+/** Where the API server is and how we show who we are. Holds no socket. */
+export interface Connection {
+  readonly server: URL;
+  /** The kubeconfig's context; undefined for the pod's own ServiceAccount. */
+  readonly context?: string | undefined;
+  /** Asked for each socket, because certificates rotate; the same object for as long as nothing did. */
+  tls(): TlsOptions;
+  /** The namespace to use where none is named. */
+  readonly namespace?: string | undefined;
+  /** Only where sockets must go through a proxy. */
+  readonly agent?: Agent | undefined;
+  /** That proxy, for messages. */
+  readonly proxy?: URL | undefined;
+  /**
+   * The value of the Authorization header; asked for each request, because tokens rotate. `refused` tells that the
+   * last one brought a 401, so that a cached token is given up.
+   */
+  authorization(refused?: boolean): string | undefined | Promise<string | undefined>;
+}
+
+export interface ConnectOptions {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly env: {
+    readonly KUBECONFIG?: string | undefined;
+    readonly HOME?: string | undefined;
+    readonly KUBERNETES_SERVICE_HOST?: string | undefined;
+    readonly KUBERNETES_SERVICE_PORT?: string | undefined;
+    /** HTTPS_PROXY and the like; and exec plugins get all of it. */
+    readonly [variable: string]: string | undefined;
+  };
+  /** Where the kubelet mounts the ServiceAccount. */
+  readonly serviceAccountDir?: string;
+  readonly clock?: Clock;
+}
+
+const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** The named kubeconfig, else $KUBECONFIG, else ~/.kube/config if it exists, else the pod's own ServiceAccount. */
+export async function connect(options: ConnectOptions): Promise<Connection> {
+  const files = kubeconfigFiles(options);
+  const connection = await (files.length > 0 ? readKubeconfig(files, options) : inCluster(options));
+  const proxy = connection.agent ? undefined : environmentProxy(connection.server, options.env);
+  if (!proxy) return connection;
+  const { proxyAgent } = await import('../proxy/proxy-agent.ts');
+  return { ...connection, proxy, agent: await proxyAgent(connection, proxy) };
+}
+
+function kubeconfigFiles({ kubeconfig, env }: ConnectOptions): readonly string[] {
+  // The settings of the controller hand on what stands in the variable.
+  if (kubeconfig && kubeconfig !== env.KUBECONFIG) return [kubeconfig];
+  if (env.KUBECONFIG) return env.KUBECONFIG.split(delimiter).filter((file) => file !== '');
+  const usual = env.HOME ? join(env.HOME, '.kube', 'config') : undefined;
+  return usual && existsSync(usual) ? [usual] : [];
+}
+
+async function inCluster(options: ConnectOptions): Promise<Connection> {
+  const { env, serviceAccountDir = SERVICE_ACCOUNT_DIR, clock } = options;
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
+  if (!host || !port) {
+    throw new Error(
+      'no way to the API server: $KUBECONFIG is not set, ~/.kube/config does not exist, and this is not a pod ' +
+        '(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set); name a kubeconfig with --kubeconfig',
+    );
+  }
+  const tls = fileTls({}, { ca: join(serviceAccountDir, 'ca.crt') }, clock);
+  const namespace = await readFile(join(serviceAccountDir, 'namespace'), 'utf8').catch(() => undefined);
+  return {
+    server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    tls: () => tls(),
+    namespace: namespace?.trim(),
+    authorization: fileToken(join(serviceAccountDir, 'token'), clock),
+  };
+}

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Connection, TlsOptions } from './connection.ts';
+import { type Credential, type RenewedCredential, renewing } from './credential.ts';
+import { fileToken } from './file-token.ts';
+import { chooseContext, type Entry, isFields, pathIn, text } from './kubeconfig-file.ts';
+import { fileTls } from './tls-files.ts';
+
+export interface KubeconfigOptions {
+  readonly context?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock | undefined;
+}
+
+const IMPERSONATION_FIELDS = ['as', 'as-uid', 'as-groups', 'as-user-extra'];
+
+/** The connection that a kubeconfig (or several: the first to name a thing wins) describes. */
+export async function readKubeconfig(files: readonly string[], options: KubeconfigOptions): Promise<Connection> {
+  const { context, cluster, user, namespace } = await chooseContext(files, options.context);
+  const server = serverOf(cluster);
+  if (user) refuseImpersonation(user);
+  const proxy = proxyOf(cluster);
+  const pems = tlsOf(cluster, user, options.clock);
+  const credential = await credentialOf(cluster, user, options);
+  const tls = joined(pems, credential.pair);
+  return {
+    server,
+    context,
+    namespace,
+    tls,
+    proxy,
+    agent: proxy && (await (await import('../proxy/proxy-agent.ts')).proxyAgent({ server, tls }, proxy)),
+    authorization(refused) {
+      // What was refused may have been the certificate.
+      if (refused) pems(refused);
+      return credential.authorization(refused);
+    },
+  };
+}
+
+/** `api.corp:6443` is a URL too, of the scheme "api.corp"; it would send the token in the clear to who knows whom. */
+function serverOf({ file, name, fields }: Entry): URL {
+  const server = URL.parse(text(fields['server']) ?? '');
+  if (server?.protocol === 'https:' || server?.protocol === 'http:') return server;
+  throw new Error(`${file}: cluster "${name}" has no valid server; expected a URL like https://host:6443`);
+}
+
+/** Who is to act with the rights of another must not act with their own. */
+function refuseImpersonation({ file, name, fields }: Entry): void {
+  const field = IMPERSONATION_FIELDS.find((candidate) => isGiven(fields[candidate]));
+  if (!field) return;
+  throw new Error(
+    `${file}: user "${name}" has "${field}": impersonation is not supported; ` +
+      'name a user in the context who has the rights themselves, or a token of the ServiceAccount that is meant',
+  );
+}
+
+const isGiven = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : text(value) !== undefined;
+
+function proxyOf({ file, name, fields }: Entry): URL | undefined {
+  const given = text(fields['proxy-url']);
+  if (!given) return;
+  const proxy = URL.parse(given);
+  if (proxy && /^(https?|socks[45]?[ah]?):$/.test(proxy.protocol)) return proxy;
+  // Not quoted: it may hold a password.
+  throw new Error(`${file}: cluster "${name}" has no valid proxy-url; expected a URL like http://host:3128`);
+}
+
+function tlsOf(cluster: Entry, user: Entry | undefined, clock: Clock | undefined): ReturnType<typeof fileTls> {
+  const ca = pem(cluster, 'certificate-authority');
+  const cert = pem(user, 'client-certificate');
+  const key = pem(user, 'client-key');
+  const servername = text(cluster.fields['tls-server-name']);
+  const fixed = {
+    ...(ca.bytes && { ca: ca.bytes }),
+    ...(cert.bytes && { cert: cert.bytes }),
+    ...(key.bytes && { key: key.bytes }),
+    ...(servername && { servername }),
+    ...(cluster.fields['insecure-skip-tls-verify'] === true && { rejectUnauthorized: false }),
+  };
+  return fileTls(fixed, { ca: ca.path, cert: cert.path, key: key.path }, clock);
+}
+
+/** `field-data` is base64 and wins over `field`, a path. */
+function pem(entry: Entry | undefined, field: string): { readonly bytes?: Buffer; readonly path?: string | undefined } {
+  const data = text(entry?.fields[`${field}-data`]);
+  if (data) return { bytes: Buffer.from(data, 'base64') };
+  return { path: entry && pathIn(entry, field) };
+}
+
+/** The same object for as long as both parts are the same. */
+function joined(files: () => TlsOptions, pair: RenewedCredential['pair']): () => TlsOptions {
+  let tls: TlsOptions = {};
+  return () => {
+    const next: TlsOptions = { ...files(), ...pair() };
+    if (!isDeepStrictEqual(next, tls)) tls = next;
+    return tls;
+  };
+}
+
+/** As in client-go, what stands in the kubeconfig wins over what somebody else would have to be asked for. */
+async function credentialOf(
+  cluster: Entry,
+  user: Entry | undefined,
+  { env, clock }: KubeconfigOptions,
+): Promise<RenewedCredential> {
+  const own = user && ownAuthorization(user, clock);
+  if (own) return { authorization: own, pair: () => undefined };
+  const obtain = user && (await giverOf(cluster, user, { env, clock }));
+  if (!obtain) return { authorization: () => undefined, pair: () => undefined };
+  const credential = renewing(obtain, clock);
+  // At once, so that who starts is told what is wrong, and the certificate is there for the first connection.
+  await credential.authorization();
+  return credential;
+}
+
+/** A token file wins over a token. */
+function ownAuthorization(user: Entry, clock: Clock | undefined): Connection['authorization'] | undefined {
+  const file = pathIn(user, 'tokenFile');
+  if (file) return fileToken(file, clock);
+  const token = text(user.fields['token']);
+  if (token) return () => `Bearer ${token}`;
+  const { username, password } = user.fields;
+  if (!text(username)) return;
+  const pair = Buffer.from(`${username}:${text(password) ?? ''}`).toString('base64');
+  return () => `Basic ${pair}`;
+}
+
+async function giverOf(
+  cluster: Entry,
+  user: Entry,
+  options: Pick<KubeconfigOptions, 'env' | 'clock'>,
+): Promise<(() => Promise<Credential>) | undefined> {
+  if (user.fields['exec']) return (await import('./exec-plugin.ts')).execPlugin(user, cluster, options);
+  const provider = user.fields['auth-provider'];
+  if (!isFields(provider)) return;
+  if (provider['name'] === 'oidc') {
+    const config = isFields(provider['config']) ? provider['config'] : {};
+    return (await import('./oidc.ts')).oidcTokens(user, config, options.clock);
+  }
+  throw new Error(
+    `${user.file}: user "${user.name}" has the auth provider "${provider['name']}", which kubectl no longer knows either; ` +
+      'use the exec plugin of the cloud (gke-gcloud-auth-plugin, kubelogin)',
+  );
+}

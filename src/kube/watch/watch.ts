@@ -1,0 +1,65 @@
+import type { KubeObject } from '../../api/objects.ts';
+import { refusal } from '../kube-error.ts';
+import { bodyFailure, failure } from '../wire/failures.ts';
+import { LineSplitter } from '../wire/json-lines.ts';
+import { type Call, parse, type Transport } from '../wire/transport.ts';
+import { isKubeObject } from './listing.ts';
+
+/** What a watch says. A BOOKMARK's object carries a resourceVersion and nothing else. */
+export interface RawEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: KubeObject;
+}
+
+/** etcd refuses requests over 1.5 MiB; the rest is room for escapes, managedFields and raised limits. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The events of one watch, until the server ends it. Throws a KubeError where it breaks, where the server says ERROR
+ * (`Expired`: the position is forgotten), and `TooLarge` for an event that we are not ready to hold.
+ */
+export async function* watchEvents(
+  transport: Transport,
+  call: Call,
+  opened?: () => void,
+): AsyncGenerator<RawEvent, void> {
+  const answer = await transport.open(call);
+  opened?.();
+  const lines = new LineSplitter(MAX_LINE_BYTES);
+  try {
+    for await (const chunk of answer.pieces()) {
+      const complete = lines.push(chunk);
+      if (!complete) throw failure(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
+      for (const line of complete) {
+        const read = parse<ParsedEvent | null>(call, line);
+        try {
+          yield asEvent(call, read?.value);
+        } finally {
+          read?.erase();
+        }
+      }
+    }
+  } catch (error) {
+    throw bodyFailure(call, error);
+  } finally {
+    lines.clear();
+  }
+}
+
+const CHANGES: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED']);
+
+interface ParsedEvent {
+  readonly type?: unknown;
+  readonly object?: unknown;
+}
+
+function asEvent(call: Call, event: ParsedEvent | null | undefined): RawEvent {
+  const object = event?.object as KubeObject | null | undefined;
+  // A bookmark has a resourceVersion and no name.
+  if (event?.type === 'BOOKMARK' && typeof object?.metadata?.resourceVersion === 'string') return event as RawEvent;
+  if (CHANGES.has(event?.type) && isKubeObject(object)) return event as RawEvent;
+  if (event?.type === 'ERROR') {
+    throw refusal(call, (event.object as { readonly code?: number } | null)?.code ?? 500, event.object);
+  }
+  throw failure(call, 'BadAnswer', 'a line of the watch is not an event');
+}

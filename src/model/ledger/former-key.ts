@@ -1,0 +1,68 @@
+import { RECORD } from '../../api/annotations.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { ABSENT, type Applied, encodeRecord, readRecord, type SourceId, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import type { ShardContent } from './ledger-shard.ts';
+
+export interface FormerKeyOptions {
+  readonly keyId: string;
+  /** Of the key that took its place. */
+  readonly presentId: string;
+  readonly applied: (value: Applied) => Applied;
+  readonly text: (value: string) => string;
+}
+
+/** A key that was replaced: what was written with it reads as if the present one had been there from the beginning. */
+export class FormerKey {
+  readonly #options: FormerKeyOptions;
+
+  constructor(options: FormerKeyOptions) {
+    this.#options = options;
+  }
+
+  get keyId(): string {
+    return this.#options.keyId;
+  }
+
+  applied(value: Applied): Applied {
+    return value === ABSENT || value === UNKNOWN ? value : this.#options.applied(value);
+  }
+
+  /** A digest of a text, such as a template's. */
+  text(value: string): string {
+    return this.#options.text(value);
+  }
+
+  /** A piece of the checkpoint; one that was not written with this key stays as it is. */
+  shard(content: ShardContent): ShardContent {
+    const { keyId, presentId } = this.#options;
+    if (content.key !== keyId) return content;
+    const entries = Object.entries(content.workloads).map(
+      // Templates are kept in a few letters each: they cannot be carried over.
+      ([key, { looks: _, ...entry }]) => [key, { ...entry, applied: this.#sources(entry.applied) }] as const,
+    );
+    return { ...content, key: presentId, workloads: Object.fromEntries(entries) };
+  }
+
+  /** The text of a record; undefined if it was not written with this key. */
+  record(text: string | undefined): string | undefined {
+    const { keyId, presentId } = this.#options;
+    if (!text?.includes(keyId)) return undefined;
+    const record = readRecord(text);
+    if (record?.key !== keyId) return undefined;
+    const { looks: _, ...rest } = record;
+    const { template, sources } = rest;
+    return encodeRecord({ ...rest, key: presentId, template: this.text(template), sources: this.#sources(sources) });
+  }
+
+  /** A workload with the record that it is going to have; undefined if it has none of this key. */
+  workload(object: KubeObject): KubeObject | undefined {
+    const { metadata } = object;
+    const record = this.record(metadata.annotations?.[RECORD]);
+    if (record === undefined) return undefined;
+    return { ...object, metadata: { ...metadata, annotations: { ...metadata.annotations, [RECORD]: record } } };
+  }
+
+  #sources(sources: Readonly<Record<SourceId, Applied>>): Record<SourceId, Applied> {
+    return Object.fromEntries(Object.entries(sources).map(([id, value]) => [id, this.applied(value)]));
+  }
+}

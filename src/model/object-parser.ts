@@ -1,0 +1,128 @@
+import type { AnnotationKeys } from '../api/annotations.ts';
+import type { WorkloadKind } from '../api/kinds.ts';
+import type { DataObject, KubeObject, SecretProviderClassPodStatus } from '../api/objects.ts';
+import type { SourceKind, SourceRef } from '../api/sources.ts';
+import type { Intent, Problem } from '../domain/asks/intent.ts';
+import { slipsIn } from '../domain/asks/slips.ts';
+import { piecesOf } from '../domain/source/fingerprint.ts';
+import type { Fingerprint, Source } from '../domain/source/source.ts';
+import { metadataKeys, parseWorkload } from '../domain/workload/parse-workload.ts';
+import { isRolledOut, revisionOf } from '../domain/workload/rollout.ts';
+import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
+import type { Digest } from '../runtime/digest.ts';
+import type { FormerKey } from './ledger/former-key.ts';
+import { type ClassStatus, classNameOf } from './sources/provider-classes.ts';
+
+export interface ObserveOptions {
+  readonly keys: AnnotationKeys;
+  readonly compat: boolean;
+  readonly digest: Digest;
+  readonly former?: FormerKey | undefined;
+  /** Told of a workload whose record was written with the former key; it comes in as if it were rewritten already. */
+  readonly oldRecord?: ((key: WorkloadKey) => void) | undefined;
+}
+
+/** A workload as it is kept, with what tells whether its next version has anything new for us. */
+export interface SeenWorkload {
+  readonly workload: Workload;
+  readonly generation: number | undefined;
+}
+
+/**
+ * The parser: here objects become what the core knows, and their bytes are dropped.
+ *
+ * Strings that come with every object are kept once: a hundred thousand copies of a namespace's name add up.
+ */
+export function createObjectParser({ keys, compat, digest, former, oldRecord }: ObserveOptions) {
+  const texts = new Map<string, string>();
+  const intern = (text: string): string => {
+    const known = texts.get(text);
+    if (known !== undefined) return known;
+    texts.set(text, text);
+    return text;
+  };
+  const relevant = metadataKeys(keys);
+
+  /** Upstream compares its own hash, blind spots included. */
+  const fingerprint = (kind: SourceKind, object: KubeObject): Fingerprint => {
+    const { exact, mark } = digest.fingerprint(piecesOf(kind, object as DataObject));
+    return { exact: compat ? digest.text(mark) : exact, mark };
+  };
+
+  const source = (kind: SourceKind, object: KubeObject, full: boolean, previous: Source | undefined): Source => {
+    const { name, namespace = '', resourceVersion, annotations } = object.metadata;
+    const ref: SourceRef = previous?.ref ?? { kind, namespace: intern(namespace), name };
+    const unchanged = previous?.resourceVersion === resourceVersion ? previous.fingerprint : undefined;
+    return {
+      ref,
+      resourceVersion,
+      fingerprint: full ? fingerprint(kind, object) : unchanged,
+      ...(full && { editedAt: editedAt(object), bornAt: object.metadata.creationTimestamp }),
+      ignored: annotations?.[keys.ignore] === 'true',
+      matchable: annotations?.[keys.match] === 'true',
+    };
+  };
+
+  /** Nobody behind the parser has to know that there ever was another key. */
+  const carriedOver = (kind: WorkloadKind, object: KubeObject): KubeObject => {
+    const carried = former?.workload(object);
+    const { namespace = '', name } = object.metadata;
+    if (carried) oldRecord?.(workloadKey({ kind: kind.kind, namespace, name }));
+    return carried ?? object;
+  };
+
+  const workload = (kind: WorkloadKind, found: KubeObject, previous?: SeenWorkload): SeenWorkload => {
+    const object = carriedOver(kind, found);
+    const { generation } = object.metadata;
+    if (previous && isStatusOnly(kind, object, previous)) {
+      const { resourceVersion } = object.metadata;
+      const moved = { resourceVersion, revision: revisionOf(kind, object), isRolledOut: isRolledOut(kind, object) };
+      return { workload: { ...previous.workload, ...moved }, generation };
+    }
+    return { workload: parseWorkload(kind, object, { keys, compat, digest: digest.text }), generation };
+  };
+
+  /** Most events of a workload are about its status, and a rollout brings many of them. */
+  function isStatusOnly(kind: WorkloadKind, object: KubeObject, previous: SeenWorkload): boolean {
+    const { uid, generation, annotations } = object.metadata;
+    if (kind.effect === 'replace' || generation === undefined || generation !== previous.generation) return false;
+    if (uid !== previous.workload.uid) return false;
+    if (!relevant.every((key) => annotations?.[key] === previous.workload.annotations[key])) return false;
+    return compat || isSame(slipsIn(kind, object, keys), previous.workload.intent.problems);
+  }
+
+  const classStatus = (object: KubeObject): ClassStatus | undefined => {
+    const status = object as SecretProviderClassPodStatus;
+    const className = classNameOf(status);
+    // Upstream takes the first objects of a status for a change; they are what the pod starts with.
+    const isEmpty = (status.status?.objects ?? []).length === 0;
+    if (className === undefined || (isEmpty && !compat)) return undefined;
+    const { namespace = '', resourceVersion } = object.metadata;
+    return {
+      namespace: intern(namespace),
+      className,
+      resourceVersion,
+      fingerprint: fingerprint('SecretProviderClass', status),
+    };
+  };
+
+  return { source, workload, classStatus };
+}
+
+/** Slips stand behind all other problems. */
+function isSame(slips: Intent['problems'], before: Intent['problems']): boolean {
+  const told = before.filter(({ isSlip }) => isSlip);
+  const isTold = ({ path, message }: Problem, at: number) => told[at]?.path === path && told[at].message === message;
+  return told.length === slips.length && slips.every(isTold);
+}
+
+export type ObjectParser = ReturnType<typeof createObjectParser>;
+
+/** RFC 3339 of one form: texts compare as times do. Who only wrote labels does not own the data. */
+function editedAt({ metadata: { managedFields = [], creationTimestamp = '' } }: KubeObject): string | undefined {
+  let last = creationTimestamp;
+  for (const { time = '', fieldsV1 = {} } of managedFields) {
+    if (time > last && ('f:data' in fieldsV1 || 'f:binaryData' in fieldsV1)) last = time;
+  }
+  return last > creationTimestamp ? last : undefined;
+}

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { SourceRef } from '../api/sources.ts';
+import { namePattern } from '../domain/asks/name-pattern.ts';
+import type { WorkloadKey } from '../domain/workload/workload.ts';
+import { ReverseIndex } from './reverse-index.ts';
+
+const NAMES = ['app', 'app-1', 'app-2', 'db', 'x'];
+const NAMESPACES = ['shop', 'blog'];
+const kind = fc.constantFrom('ConfigMap' as const, 'Secret' as const);
+const interest = fc.record({
+  literal: fc.uniqueArray(fc.record({ kind, name: fc.constantFrom(...NAMES) }), {
+    selector: (each) => `${each.kind}/${each.name}`,
+  }),
+  patterns: fc.array(fc.record({ kind, pattern: fc.constantFrom('app-.*', '.*b', 'x').map(namePattern) }), {
+    maxLength: 2,
+  }),
+});
+const step = fc.record({
+  key: fc.constantFrom('web', 'api', 'job').map((name): WorkloadKey => `Deployment/shop/${name}`),
+  namespace: fc.constantFrom(...NAMESPACES),
+  interest: fc.option(interest, { nil: undefined }),
+});
+
+test('the index finds exactly those whom trying everybody would find', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+      const graph = new ReverseIndex();
+      const model = new Map<WorkloadKey, (typeof steps)[number]>();
+      for (const each of steps) {
+        if (each.interest) {
+          graph.set(each.key, each.namespace, each.interest);
+          model.set(each.key, each);
+        } else {
+          graph.remove(each.key);
+          model.delete(each.key);
+        }
+      }
+      for (const namespace of NAMESPACES) {
+        for (const name of NAMES) {
+          const ref: SourceRef = { kind: 'ConfigMap', namespace, name };
+          const expected = [...model.values()].filter(
+            (each) =>
+              each.namespace === namespace &&
+              (each.interest?.literal.some((one) => one.kind === ref.kind && one.name === name) ||
+                each.interest?.patterns.some((one) => one.kind === ref.kind && one.pattern.matches?.(name))),
+          );
+          expect([...graph.dependents(ref)].sort()).toEqual(expected.map(({ key }) => key).sort());
+          expect(graph.isWanted(ref)).toBe(expected.length > 0);
+        }
+      }
+    }),
+  );
+});

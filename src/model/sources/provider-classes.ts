@@ -1,0 +1,81 @@
+import type { SecretProviderClassPodStatus } from '../../api/objects.ts';
+import type { Fingerprint } from '../../domain/source/source.ts';
+
+/** What one pod's status says about a class. */
+export interface ClassStatus {
+  readonly namespace: string;
+  readonly className: string;
+  readonly resourceVersion: string;
+  readonly fingerprint: Fingerprint;
+}
+
+interface ClassState {
+  current: Fingerprint;
+  version: string;
+  /** Every value seen so far, newest last. */
+  readonly seen: string[];
+}
+
+const MAX_SEEN = 32;
+
+/**
+ * SecretProviderClasses have no data of their own: each pod's status tells what was mounted into it, so old and new
+ * values stand side by side while a rotation spreads.
+ *
+ * A class moves when an existing status leaves the current value, or shows one that was never seen. Statuses that come
+ * and go with their pods, and those that follow late, move nothing.
+ */
+export class Classes {
+  readonly #classes = new Map<string, ClassState>();
+
+  /** A status appeared. Moves the class only if it is the first word about it. */
+  added(status: ClassStatus): Fingerprint | undefined {
+    const key = `${status.namespace}/${status.className}`;
+    const known = this.#classes.get(key);
+    if (!known) {
+      this.#classes.set(key, {
+        current: status.fingerprint,
+        version: status.resourceVersion,
+        seen: [status.fingerprint.exact],
+      });
+      return status.fingerprint;
+    }
+    remember(known, status.fingerprint.exact);
+    return undefined;
+  }
+
+  /** While listing, the status written last tells what is current. */
+  listed(status: ClassStatus): Fingerprint | undefined {
+    const known = this.#classes.get(`${status.namespace}/${status.className}`);
+    if (!known || Number(status.resourceVersion) <= Number(known.version)) return this.added(status);
+    return this.#move(known, status);
+  }
+
+  changed(before: ClassStatus, after: ClassStatus): Fingerprint | undefined {
+    const known = this.#classes.get(`${after.namespace}/${after.className}`);
+    if (!known || before.className !== after.className) return this.added(after);
+    const { exact } = after.fingerprint;
+    if (exact === before.fingerprint.exact || exact === known.current.exact) return undefined;
+    const leavesCurrent = before.fingerprint.exact === known.current.exact;
+    if (!leavesCurrent && known.seen.includes(exact)) return undefined;
+    return this.#move(known, after);
+  }
+
+  #move(known: ClassState, status: ClassStatus): Fingerprint {
+    known.current = status.fingerprint;
+    known.version = status.resourceVersion;
+    remember(known, status.fingerprint.exact);
+    return status.fingerprint;
+  }
+}
+
+function remember(state: ClassState, exact: string): void {
+  if (state.seen.includes(exact)) return;
+  state.seen.push(exact);
+  if (state.seen.length > MAX_SEEN) state.seen.shift();
+}
+
+/** Undefined while the driver has not filled it in, or names no class. */
+export function classNameOf(object: SecretProviderClassPodStatus): string | undefined {
+  return object.status?.secretProviderClassName || undefined;
+}

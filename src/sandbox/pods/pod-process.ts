@@ -1,0 +1,206 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DataObject } from '../../api/objects.ts';
+import { CONFIG_MAPS, SECRETS } from '../../api/resources.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
+import { writeKubeconfig } from '../control-plane/credentials.ts';
+import type { Environment } from '../folders.ts';
+import { ContainerProcess, now } from './container-process.ts';
+import { imageName, PODS, type Pod } from './pod.ts';
+import { podEnvironment } from './pod-environment.ts';
+
+/** What all pods of a runner have in common. */
+export interface PodHost {
+  readonly client: KubeClient;
+  /** An administrator's. */
+  readonly access: ApiAccess;
+  /** The sandbox's folder: records and logs of the processes go there. */
+  readonly dir: string;
+  /** Names of images whose containers become processes. */
+  readonly images: readonly string[];
+  /** The words that start the program in place of the image's. */
+  readonly program: readonly string[];
+  readonly env: Environment;
+  readonly say: (line: string) => void;
+}
+
+/** Between the first try and the next where the API server or the pod's surroundings are not ready. */
+const RETRY_MS = 200;
+/** A token outlives any test, and a sandbox that runs over night. */
+const TOKEN_SECONDS = 7 * 24 * 3600;
+
+/** A pod whose containers are processes of this machine. The kubelet's part, as far as our own program needs it. */
+export class PodProcess {
+  readonly #host: PodHost;
+  readonly #pod: Pod;
+  readonly #ip: string;
+  readonly #folder: string;
+  readonly #stopping = new AbortController();
+  readonly #containers: readonly ContainerProcess[];
+  readonly #startTime = now();
+  #readySince: { readonly ready: boolean; readonly time: string } = { ready: false, time: now() };
+  #finished: Promise<void> = Promise.resolve();
+  #dirty = false;
+  #writing: Promise<void> | undefined;
+
+  constructor(host: PodHost, pod: Pod) {
+    this.#host = host;
+    this.#pod = pod;
+    this.#ip = loopbackAddress(pod.metadata.uid);
+    this.#folder = join(host.dir, 'pods', pod.metadata.uid);
+    const own = pod.spec.containers.filter(({ image }) => host.images.includes(imageName(image)));
+    this.#containers = own.map((spec) => this.#container(spec));
+  }
+
+  /** Starts the containers; what becomes of them is written to the pod's status. */
+  start(): void {
+    const { namespace, name } = this.#pod.metadata;
+    this.#finished = this.#run().catch((error: unknown) => {
+      if (!this.#stopping.signal.aborted) this.#host.say(`pod ${namespace}/${name}: ${(error as Error).message}`);
+    });
+  }
+
+  /** Ends the processes; with `graceMs` 0 at once. The pod object is not touched. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    await this.#finished;
+    await Promise.all(this.#containers.map((container) => container.stop(graceMs)));
+    await this.#writing;
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Ends the processes as the deletion allows, and then lets the API server forget the pod. */
+  async delete(graceSeconds: number): Promise<void> {
+    await this.stop(graceSeconds * 1000);
+    const { namespace, name, uid } = this.#pod.metadata;
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } };
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+    const { status, text } = await apiRequest(this.#host.access, 'DELETE', path, { body });
+    // 404 and 409: somebody else has removed it, or made another of the same name.
+    if (status >= 300 && status !== 404 && status !== 409) throw new Error(`DELETE ${path}: ${status} ${text}`);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const { metadata, spec } = this.#pod;
+    const account = { namespace: metadata.namespace, name: spec.serviceAccountName ?? 'default' };
+    const token = await this.#token(account);
+    if (token === undefined) return;
+    const user = { ...this.#host.access, token, namespace: metadata.namespace };
+    writeKubeconfig(join(this.#folder, 'kubeconfig'), 'pod', user);
+    await Promise.all(this.#containers.map((container) => container.run(signal)));
+  }
+
+  /** undefined: told to stop before there was one. */
+  async #token(account: { readonly namespace: string; readonly name: string }): Promise<string | undefined> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        return await this.#host.client.requestToken(account, TOKEN_SECONDS);
+      } catch (error) {
+        if (!KubeError.is(error)) throw error;
+        await delay(RETRY_MS);
+      }
+    }
+    return undefined;
+  }
+
+  #container(spec: Pod['spec']['containers'][number]): ContainerProcess {
+    const { metadata } = this.#pod;
+    const { dir, program, env } = this.#host;
+    return new ContainerProcess(spec, {
+      dir,
+      name: `pod.${metadata.namespace}.${metadata.name}.${spec.name}`,
+      program,
+      host: this.#ip,
+      restarts: this.#pod.spec.restartPolicy ?? 'Always',
+      base: {
+        PATH: env['PATH'],
+        HOME: this.#folder,
+        HOSTNAME: metadata.name,
+        KUBECONFIG: join(this.#folder, 'kubeconfig'),
+        ATTUNE_LISTEN_ADDRESS: this.#ip,
+      },
+      variables: () => podEnvironment(this.#pod, spec, this.#ip, (kind, name) => this.#read(kind, name)),
+      changed: () => this.#report(),
+    });
+  }
+
+  async #read(kind: 'ConfigMap' | 'Secret', name: string): Promise<Record<string, string> | undefined> {
+    const resource = kind === 'Secret' ? SECRETS : CONFIG_MAPS;
+    const { namespace } = this.#pod.metadata;
+    try {
+      const { data } = await this.#host.client.get<DataObject>(resource, { namespace, name });
+      const text = (value: string) => (kind === 'Secret' ? Buffer.from(value, 'base64').toString() : value);
+      return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, text(value)]));
+    } catch (error) {
+      if (KubeError.is(error) && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** Writes the newest state, one write at a time; what changes meanwhile is part of the next. */
+  #report(): void {
+    this.#dirty = true;
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async #write(): Promise<void> {
+    const { namespace, name, uid } = this.#pod.metadata;
+    while (this.#dirty) {
+      this.#dirty = false;
+      const body = { metadata: { uid }, status: this.#status() };
+      try {
+        await this.#host.client.patch(PODS, { namespace, name }, body, { type: 'strategic', subresource: 'status' });
+      } catch (error) {
+        // Gone, or another pod of this name: its status is nobody's business any more.
+        if (KubeError.is(error) && (error.status === 404 || error.status === 409)) return;
+        if (this.#stopping.signal.aborted) return;
+        this.#dirty = true;
+        await delay(RETRY_MS);
+      }
+    }
+  }
+
+  #status(): object {
+    const ready = this.#containers.every((container) => container.ready);
+    if (ready !== this.#readySince.ready) this.#readySince = { ready, time: now() };
+    const condition = (type: string, status: boolean, lastTransitionTime: string) => ({
+      type,
+      status: status ? 'True' : 'False',
+      lastTransitionTime,
+    });
+    return {
+      phase: this.#phase(),
+      startTime: this.#startTime,
+      hostIP: '127.0.0.1',
+      podIP: this.#ip,
+      podIPs: [{ ip: this.#ip }],
+      conditions: [
+        condition('Initialized', true, this.#startTime),
+        condition('ContainersReady', ready, this.#readySince.time),
+        condition('Ready', ready, this.#readySince.time),
+      ],
+      containerStatuses: this.#containers.map((container) => container.status),
+    };
+  }
+
+  #phase(): string {
+    const codes = this.#containers.map((container) => container.exitCode);
+    if (codes.some((code) => code === undefined)) return 'Running';
+    return codes.every((code) => code === 0) ? 'Succeeded' : 'Failed';
+  }
+}
+
+/** An address of this machine for the pod alone, so that two replicas do not fight for a port. */
+export function loopbackAddress(uid: string): string {
+  const digits = uid.replaceAll('-', '').padEnd(32, '0');
+  const byte = (at: number) => Number.parseInt(digits.slice(at, at + 2), 16);
+  // 127.0.x.y is where everybody else is; .0 and .255 look odd.
+  return `127.${1 + (byte(0) % 254)}.${byte(2)}.${1 + (byte(4) % 254)}`;
+}

@@ -1,0 +1,72 @@
+import type { KubeObject } from '../../api/objects.ts';
+import type { Resource } from '../../api/resources.ts';
+
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
+
+/** What of a Pod matters to whoever runs it. */
+export interface Pod extends KubeObject {
+  readonly metadata: KubeObject['metadata'] & {
+    readonly namespace: string;
+    readonly deletionTimestamp?: string;
+    readonly deletionGracePeriodSeconds?: number;
+  };
+  readonly spec: {
+    readonly nodeName?: string;
+    readonly serviceAccountName?: string;
+    readonly restartPolicy?: 'Always' | 'OnFailure' | 'Never';
+    readonly containers: readonly PodContainer[];
+  };
+  readonly status?: { readonly phase?: string };
+}
+
+export interface PodContainer {
+  readonly name: string;
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
+  readonly env?: readonly PodVariable[];
+  readonly envFrom?: readonly {
+    readonly prefix?: string;
+    readonly configMapRef?: { readonly name: string; readonly optional?: boolean };
+    readonly secretRef?: { readonly name: string; readonly optional?: boolean };
+  }[];
+  readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
+  readonly resources?: { readonly limits?: Quantities; readonly requests?: Quantities };
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe?: Probe;
+  readonly startupProbe?: Probe;
+}
+
+type Quantities = Readonly<Record<string, string>>;
+
+export interface PodVariable {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: {
+    readonly fieldRef?: { readonly fieldPath: string };
+    readonly resourceFieldRef?: { readonly resource: string; readonly divisor?: string };
+    readonly configMapKeyRef?: KeyRef;
+    readonly secretKeyRef?: KeyRef;
+  };
+}
+
+export interface KeyRef {
+  readonly name: string;
+  readonly key: string;
+  readonly optional?: boolean;
+}
+
+export interface Probe {
+  readonly httpGet?: { readonly path?: string; readonly port: number | string; readonly scheme?: 'HTTP' | 'HTTPS' };
+  readonly tcpSocket?: { readonly port: number | string };
+  readonly initialDelaySeconds?: number;
+  readonly periodSeconds?: number;
+  readonly timeoutSeconds?: number;
+  readonly successThreshold?: number;
+  readonly failureThreshold?: number;
+}
+
+/** registry/some/attune:1.0@sha256:… → attune */
+export function imageName(image: string): string {
+  return image.replace(/^.*\//, '').replace(/[:@].*$/, '');
+}

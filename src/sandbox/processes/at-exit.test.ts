@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { identityOf } from './process-identity.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'attune-exit-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** A program of a few lines beside the modules of the sandbox. */
+function run(script: string) {
+  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module-typescript', '-e', script], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return { stdout, status };
+}
+
+const say = (word: string) => `() => process.stdout.write('${word} ')`;
+const IMPORT = `import { atExit } from './at-exit.ts';`;
+
+test.each([
+  ['ends', '', 0],
+  ['exits', 'process.exit(130);', 130],
+  ['throws what nobody catches', 'setTimeout(() => { throw new Error("no"); }, 1);', 1],
+  ['fails where nobody waits', 'Promise.reject(new Error("no"));', 1],
+])('everything is done, the newest first, when a program %s', (_, end, status) => {
+  const script = `${IMPORT} atExit(${say('first')}); atExit(() => { throw 1; }); atExit(${say('last')}); ${end}`;
+  expect(run(script)).toEqual({ stdout: 'last first ', status });
+});
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])('%s does not break it off', (signal) => {
+  const impatient = `() => process.kill(process.pid, '${signal}')`;
+  expect(run(`${IMPORT} atExit(${say('done')}); atExit(${impatient});`)).toEqual({ stdout: 'done ', status: 0 });
+});
+
+test('what was called off is not done', () => {
+  const script = `${IMPORT} const off = atExit(${say('never')}); atExit(${say('done')}); off(); off();`;
+  expect(run(script).stdout).toBe('done ');
+});
+
+test('a lock is given back', () => {
+  const script = `
+    import { locked } from '../lock.ts';
+    const path = ${JSON.stringify(join(dir, 'it.lock'))};
+    await locked(path, { waiting: () => {} }, async () => process.exit(3));`;
+  expect(run(script).status).toBe(3);
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+/** A program with a sandbox in `dir`/x, and one part of it that is hard of hearing. */
+const withSandbox = (owner: string) => `
+  import { atExit } from './at-exit.ts';
+  import { ownIdentity } from './process-identity.ts';
+  import { start } from './recorded-process.ts';
+  import { clearAwayNow, writeRecord } from '../sandbox-record.ts';
+  const dir = ${JSON.stringify(join(dir, 'x'))};
+  writeRecord(dir, { name: 'x', server: undefined, owner: ${owner}, keep: false, ready: false });
+  const script = 'trap "" TERM INT HUP; echo ready; while :; do sleep 600; done';
+  const { identity } = start(dir, { name: 'etcd', argv: ['sh', '-c', script], env: { PATH: process.env.PATH } });
+  process.stdout.write(String(identity.pid));
+  atExit(() => clearAwayNow(dir, false));
+  process.exit(0);`;
+
+test('a sandbox of this process is gone, with processes that listen to nobody', () => {
+  const { stdout } = run(withSandbox('ownIdentity()'));
+  expect(Number(stdout)).toBeGreaterThan(0);
+  expect(identityOf(Number(stdout))).toBeUndefined();
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+test('a sandbox that is not of this process is left alone', () => {
+  const { stdout } = run(withSandbox('undefined'));
+  const pid = Number(stdout);
+  expect(identityOf(pid)).toBeDefined();
+  process.kill(-pid, 'SIGKILL');
+  expect(readdirSync(dir)).toEqual(['x']);
+});
