@@ -9,7 +9,7 @@ import { newState, sourceId } from '../../model/workload-state.ts';
 import type { Change } from '../write/act.ts';
 import { Report } from './report.ts';
 
-const page = readFileSync(new URL('../../docs/log.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/log.md', import.meta.url), 'utf8');
 const [, list = ''] = /<!-- list -->([\s\S]*)<!-- end of list -->/.exec(page) ?? [];
 const documented = list.split('\n').flatMap((row) => row.split('|')[1]?.match(/(?<=`)\w+(?=`)/g) ?? []);
 

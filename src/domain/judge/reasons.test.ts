@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { NO_REASONS, YES_REASONS } from './reasons.ts';
 
-const page = readFileSync(new URL('../../docs/reasons.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/reasons.md', import.meta.url), 'utf8');
 const rows = (heading: string): readonly string[] =>
   (page.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));
 

@@ -149,7 +149,7 @@ async function fromRelease(
 
 /** All programs of the component at once: they share most of their sources, and one more costs little. */
 async function fromSource(component: ComponentName, options: BinaryOptions, telling: Telling): Promise<void> {
-  const modules = options.modules ?? fileURLToPath(new URL('../../go', import.meta.url));
+  const modules = options.modules ?? fileURLToPath(new URL('../../../go', import.meta.url));
   const all = Object.keys(COMPONENTS[component].packages) as BinaryName[];
   const missing = all.filter((name) => !inCache(name, options.env));
   const { least, most } = COMPONENTS[component].buildMinutes;

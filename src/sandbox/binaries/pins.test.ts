@@ -5,7 +5,7 @@ import { BINARY_NAMES, COMPONENTS, type ComponentName, componentOf, RELEASE_SITE
 const names = Object.keys(COMPONENTS) as ComponentName[];
 
 test.each(names)('the release of %s is the version that its Go module pins', (name) => {
-  const module = readFileSync(new URL(`../../go/${name}/go.mod`, import.meta.url), 'utf8');
+  const module = readFileSync(new URL(`../../../go/${name}/go.mod`, import.meta.url), 'utf8');
   const { version, packages } = COMPONENTS[name];
   for (const path of Object.values(packages)) {
     expect(module).toMatch(new RegExp(`tool[^)]*${path.replaceAll('.', '\\.')}\\b`));
