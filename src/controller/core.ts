@@ -1,5 +1,5 @@
 import type { SourceRef } from '../api/sources.ts';
-import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger/ledger.ts';
+import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger/applied.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
 import type { Installation } from '../model/ledger/installation-key.ts';
 import { Listed } from '../model/listed.ts';

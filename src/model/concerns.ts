@@ -1,6 +1,6 @@
 import type { SourceRef } from '../api/sources.ts';
 import type { Verdict } from '../domain/judge/verdict.ts';
-import type { SourceId } from '../domain/ledger/ledger.ts';
+import type { SourceId } from '../domain/ledger/source-id.ts';
 import { workloadKey } from '../domain/workload/workload.ts';
 import type { ReverseIndex } from './reverse-index.ts';
 import type { SourceHistory } from './sources/source-history.ts';

@@ -1,8 +1,10 @@
 import type { SourceRef } from '../api/sources.ts';
-import type { Applied, KeptLook, SourceId } from '../domain/ledger/ledger.ts';
+import type { Applied } from '../domain/ledger/applied.ts';
+import type { KeptLook } from '../domain/ledger/record.ts';
+import type { SourceId } from '../domain/ledger/source-id.ts';
 import { tellsRollout } from '../domain/workload/rollout.ts';
 import type { Workload } from '../domain/workload/workload.ts';
-import { SparseMap } from '../runtime/sparse-map.ts';
+import { SparseMap } from '../domain/state/sparse-map.ts';
 
 /**
  * When, in the server's time, the template came into being that the pods are made of: after one version, and not after

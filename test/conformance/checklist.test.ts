@@ -7,7 +7,7 @@ import type { SourceKind } from '../../src/api/sources.ts';
 import { parseSettings } from '../../src/config/parse-settings.ts';
 import { actionFor } from '../../src/domain/judge/effect.ts';
 import { judge } from '../../src/domain/judge/judge.ts';
-import { compare, type Difference } from '../../src/domain/ledger/ledger.ts';
+import { compare, type Difference } from '../../src/domain/ledger/applied.ts';
 import { pauseStep } from '../../src/domain/plan/pause.ts';
 import { DELETE_MARK, piecesOf } from '../../src/domain/source/fingerprint.ts';
 import { jobFromCronJob, replacementJob } from '../../src/domain/template/job.ts';

@@ -1,16 +1,10 @@
 import { RECORD } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
-import {
-  type Applied,
-  believe,
-  type KeptLook,
-  type LedgerRecord,
-  parseRecord,
-  type SourceId,
-  UNKNOWN,
-  type Word,
-} from '../../domain/ledger/ledger.ts';
+import { type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
+import { believe, type Word } from '../../domain/ledger/believe.ts';
+import { type KeptLook, type LedgerRecord, parseRecord } from '../../domain/ledger/record.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import { parseTime } from '../../domain/text/rfc3339.ts';
 import { firstRevision, revisionBefore } from '../../domain/workload/rollout.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';

@@ -1,7 +1,7 @@
 import type { KindName } from '../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import type { Policy, Verdict } from '../../domain/judge/verdict.ts';
-import type { Lifecycle } from '../../domain/ledger/ledger.ts';
+import type { Lifecycle } from '../../domain/ledger/applied.ts';
 import type { Timing } from '../../domain/plan/plan.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
 import type { CheckpointEntry } from '../../model/ledger/ledger-past.ts';

@@ -1,6 +1,7 @@
 import type { SourceRef } from '../../api/sources.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
-import { type Applied, type SourceId, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import { nextRevision } from '../../domain/workload/rollout.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
 import { concernsOf, staysOpen } from '../../model/concerns.ts';

@@ -1,6 +1,7 @@
 import type { SourceRef } from '../../api/sources.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
-import { ABSENT, type Applied, compare, lifecycleOf, type SourceId, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { ABSENT, type Applied, compare, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import { dueAt, timingOf } from '../../domain/plan/plan.ts';
 import { type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
 import { staysOpen } from '../../model/concerns.ts';

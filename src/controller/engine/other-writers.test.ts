@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { markOf, running, source, web } from '../../../test/support/engine-world.ts';
 import { RECORD } from '../../api/annotations.ts';
-import { encodeRecord } from '../../domain/ledger/ledger.ts';
+import { encodeRecord } from '../../domain/ledger/record.ts';
 
 test('a new template after the change brings it already; before the change it does not', () => {
   const after = running();

@@ -1,7 +1,7 @@
 import { LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
-import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { carriesMark, parseLastReloadedFrom } from '../../domain/template/marks.ts';
 import { firstRevision } from '../../domain/workload/rollout.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';

@@ -1,6 +1,7 @@
 import type { KindName } from '../../api/kinds.ts';
 import type { SourceKind } from '../../api/sources.ts';
-import type { Applied, SourceId } from '../../domain/ledger/ledger.ts';
+import type { Applied } from '../../domain/ledger/applied.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';

@@ -1,4 +1,6 @@
-import { type Applied, encodeRecord, partOfRecord, type SourceId } from '../../domain/ledger/ledger.ts';
+import type { Applied } from '../../domain/ledger/applied.ts';
+import { encodeRecord, partOfRecord } from '../../domain/ledger/record.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import { digestAfter } from '../../domain/template/template-digest.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import { nextRevision } from '../../domain/workload/rollout.ts';

@@ -1,7 +1,7 @@
 import { SOURCE_TYPE, type SourceRef } from '../../api/sources.ts';
 import { inactionOf } from '../../domain/judge/effect.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
-import { ABSENT, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { ABSENT, UNKNOWN } from '../../domain/ledger/applied.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import { sourceId, type WorkloadState } from '../../model/workload-state.ts';

@@ -1,6 +1,6 @@
 import type { Resource } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
-import { UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { UNKNOWN } from '../../domain/ledger/applied.ts';
 import { refOfKey, type Workload, type WorkloadKey, type WorkloadRef } from '../../domain/workload/workload.ts';
 import type { Scope } from '../../kube/client.ts';
 import type { DropCause } from '../../kube/events/event-drops.ts';

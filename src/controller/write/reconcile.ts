@@ -1,5 +1,5 @@
 import type { SourceRef } from '../../api/sources.ts';
-import { compare, lifecycleOf, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { compare, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
 import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { looksAlike, refOf, type WorkloadState } from '../../model/workload-state.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { webObject } from '../../../test/support/engine-world.ts';
 import { RECORD } from '../../api/annotations.ts';
-import { encodeRecord, readRecord } from '../../domain/ledger/ledger.ts';
+import { encodeRecord, readRecord } from '../../domain/ledger/record.ts';
 import { withKey } from './installation-key.ts';
 
 const weak = withKey(Buffer.from('x'), false);

@@ -1,6 +1,8 @@
 import { RECORD } from '../../api/annotations.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { ABSENT, type Applied, encodeRecord, readRecord, type SourceId, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
+import { encodeRecord, readRecord } from '../../domain/ledger/record.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { ShardContent } from './ledger-shard.ts';
 
 export interface FormerKeyOptions {

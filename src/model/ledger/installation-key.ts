@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { DataObject } from '../../api/objects.ts';
 import { SECRETS } from '../../api/resources.ts';
-import type { SourceId } from '../../domain/ledger/ledger.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';

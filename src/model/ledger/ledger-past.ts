@@ -1,6 +1,8 @@
 import type { KindName } from '../../api/kinds.ts';
 import type { SourceKind } from '../../api/sources.ts';
-import { type Applied, type KeptLook, type SourceId, UNKNOWN, withRoomFor } from '../../domain/ledger/ledger.ts';
+import { type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
+import { type KeptLook, withRoomFor } from '../../domain/ledger/record.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
 import { keptLooks, type WorkloadState } from '../workload-state.ts';
 import type { KeptWorkload, ShardContent } from './ledger-shard.ts';

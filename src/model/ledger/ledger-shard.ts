@@ -2,7 +2,9 @@ import type { KindName } from '../../api/kinds.ts';
 import type { DataObject } from '../../api/objects.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { SourceKind } from '../../api/sources.ts';
-import type { Applied, KeptLook, SourceId } from '../../domain/ledger/ledger.ts';
+import type { Applied } from '../../domain/ledger/applied.ts';
+import type { KeptLook } from '../../domain/ledger/record.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 

@@ -1,5 +1,5 @@
 import { RECORD } from '../../api/annotations.ts';
-import { type LedgerRecord, readRecord } from '../../domain/ledger/ledger.ts';
+import { type LedgerRecord, readRecord } from '../../domain/ledger/record.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
 
 /** A Job that a change of data made a CronJob run. */

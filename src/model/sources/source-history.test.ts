@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SourceRef } from '../../api/sources.ts';
-import { ABSENT, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { ABSENT, UNKNOWN } from '../../domain/ledger/applied.ts';
 import type { Source } from '../../domain/source/source.ts';
 import { SourceHistory } from './source-history.ts';
 

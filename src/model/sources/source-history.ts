@@ -1,5 +1,5 @@
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
-import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/ledger.ts';
+import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
 import type { Source } from '../../domain/source/source.ts';
 
 /** From `version` on, and until the next entry's, the source's data was `applied`. */

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { RECORD } from '../../../src/api/annotations.ts';
-import { readRecord } from '../../../src/domain/ledger/ledger.ts';
+import { readRecord } from '../../../src/domain/ledger/record.ts';
 import { Audit } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';
 import { api, controlPlane, namespace } from '../../support/sandbox.ts';

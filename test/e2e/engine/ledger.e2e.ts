@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DEFAULT_KEYS, RECORD } from '../../../src/api/annotations.ts';
 import { kindNamed, type WorkloadKind } from '../../../src/api/kinds.ts';
 import type { DataObject, KubeObject } from '../../../src/api/objects.ts';
-import { parseRecord } from '../../../src/domain/ledger/ledger.ts';
+import { parseRecord } from '../../../src/domain/ledger/record.ts';
 import { parseWorkload } from '../../../src/domain/workload/parse-workload.ts';
 import { KEY_SECRET, keysIn, withKey } from '../../../src/model/ledger/installation-key.ts';
 import { shortLook } from '../../../src/model/workload-state.ts';

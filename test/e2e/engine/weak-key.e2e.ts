@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { RECORD } from '../../../src/api/annotations.ts';
-import { encodeRecord, type SourceId } from '../../../src/domain/ledger/ledger.ts';
+import { encodeRecord } from '../../../src/domain/ledger/record.ts';
+import type { SourceId } from '../../../src/domain/ledger/source-id.ts';
 import { piecesOf } from '../../../src/domain/source/fingerprint.ts';
 import { withKey } from '../../../src/model/ledger/installation-key.ts';
 import { Audit } from '../../support/audit.ts';

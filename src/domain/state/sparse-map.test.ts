@@ -24,8 +24,8 @@ test('behaves as a Map does, order included', () => {
           sparse.clear();
           map.clear();
         }
-        expect([...sparse]).toEqual([...map]);
-        expect([...sparse.keys()]).toEqual([...map.keys()]);
+        expect([...sparse.entries]).toEqual([...map]);
+        expect([...sparse.entries.keys()]).toEqual([...map.keys()]);
         expect([sparse.size, sparse.has(key), sparse.get(key)]).toEqual([map.size, map.has(key), map.get(key)]);
       }
     }),
@@ -36,7 +36,7 @@ test('may be written to while it is gone through', () => {
   const sparse = new SparseMap<string, number>();
   for (const key of ['a', 'b', 'c']) sparse.set(key, 1);
   const seen: string[] = [];
-  for (const [key] of sparse) {
+  for (const [key] of sparse.entries) {
     seen.push(key);
     sparse.delete(key);
   }

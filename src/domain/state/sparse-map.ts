@@ -1,4 +1,4 @@
-const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
+const EMPTY: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
  * A Map that is empty most of the time, and then costs next to nothing. An empty Map takes 184 bytes, and there may be
@@ -33,11 +33,8 @@ export class SparseMap<K, V> {
     this.#map = undefined;
   }
 
-  keys(): Iterable<K> {
-    return (this.#map ?? NOTHING).keys();
-  }
-
-  [Symbol.iterator](): IterableIterator<[K, V]> {
-    return (this.#map ?? NOTHING).entries();
+  /** To be read, not to be kept: the next change may replace it. */
+  get entries(): ReadonlyMap<K, V> {
+    return this.#map ?? EMPTY;
   }
 }

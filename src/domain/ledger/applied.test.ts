@@ -1,16 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  ABSENT,
-  believe,
-  compare,
-  encodeRecord,
-  lifecycleOf,
-  parseRecord,
-  partOfRecord,
-  type SourceId,
-  UNKNOWN,
-} from './ledger.ts';
+import { ABSENT, compare, lifecycleOf, UNKNOWN } from './applied.ts';
+import { believe } from './believe.ts';
+import { encodeRecord, parseRecord, partOfRecord } from './record.ts';
+import type { SourceId } from './source-id.ts';
 
 const NEITHER = { compat: false, reloadOnCreate: false, reloadOnDelete: false };
 

@@ -1,17 +1,5 @@
-import type { SourceKind } from '../../api/sources.ts';
-
-/**
- * What a workload's pods run with, source by source.
- *
- * A value is a fingerprint's `exact`, or one of two words: the source was absent, or nobody can tell.
- * Nobody can tell counts as changed: a restart too many is better than a change lost.
- */
-export type Applied = string;
-export const ABSENT: Applied = '-';
-export const UNKNOWN: Applied = '?';
-
-/** A source within the workload's own namespace. */
-export type SourceId = `${SourceKind}/${string}`;
+import type { Applied } from './applied.ts';
+import type { SourceId } from './source-id.ts';
 
 /** Rides in the same PATCH as the rollout, so that "rolled" and "recorded" cannot come apart. */
 export interface LedgerRecord {
@@ -109,77 +97,4 @@ function isLooks(looks: unknown): boolean {
     Array.isArray(looks) &&
     looks.every((look) => Array.isArray(look) && typeof look[0] === 'string' && typeof look[1] === 'number')
   );
-}
-
-export interface Lifecycle {
-  readonly compat: boolean;
-  readonly reloadOnCreate: boolean;
-  readonly reloadOnDelete: boolean;
-}
-
-/** A class of mounted secrets comes into view with the first pod that uses it: that is neither created nor deleted. */
-export function lifecycleOf(kind: SourceKind, lifecycle: Lifecycle): Lifecycle {
-  if (kind !== 'SecretProviderClass') return lifecycle;
-  return { ...lifecycle, reloadOnCreate: false, reloadOnDelete: false };
-}
-
-/**
- * `same`, `keep`: nothing to do. `settle`: nothing to roll, but from now on the current state counts as applied.
- * `unread`: the source's bytes have to be looked at first. The others are a reason to roll.
- */
-export type Difference = 'same' | 'keep' | 'settle' | 'unread' | 'changed' | 'created' | 'deleted';
-
-/** What it means that pods run with `applied` while the source is `current`. */
-export function compare(applied: Applied, current: Applied, lifecycle: Lifecycle): Difference {
-  if (current === UNKNOWN) return 'unread';
-  if (applied === current) return 'same';
-  if (current === ABSENT) {
-    if (lifecycle.reloadOnDelete) return 'deleted';
-    // Kept: deleting and creating anew is the only way to change an immutable ConfigMap. Upstream forgets instead.
-    return lifecycle.compat ? 'settle' : 'keep';
-  }
-  if (applied === ABSENT) return lifecycle.reloadOnCreate ? 'created' : 'settle';
-  return 'changed';
-}
-
-/** What the ledger says about one source of one workload. */
-export interface Word {
-  readonly seq: number;
-  /** Undefined: nothing about this source. */
-  readonly applied: Applied | undefined;
-  /** Template and source were both written since: the pods may have begun with anything in between. */
-  readonly isOvertaken?: boolean | undefined;
-}
-
-/** What is known about one source of one workload when we meet it. */
-export interface Evidence {
-  /** The mark on the template equals the source's current data, and no other source shares the mark. */
-  readonly markIsCurrent: boolean;
-  /** Upstream looks at nothing but the mark. Otherwise it speaks only where the ledger is silent. */
-  readonly compat: boolean;
-  readonly current: Applied;
-  readonly record: Word | undefined;
-  readonly checkpoint: Word | undefined;
-  readonly baseline: Applied;
-}
-
-export interface Belief {
-  readonly applied: Applied;
-  readonly from: 'mark' | 'record' | 'checkpoint' | 'baseline';
-}
-
-export function believe({ markIsCurrent, compat, current, record, checkpoint, baseline }: Evidence): Belief {
-  const mark: Belief = { applied: current, from: 'mark' };
-  if (markIsCurrent && compat) return mark;
-  // The checkpoint was written knowing the record whose number it carries, so at equal numbers it knows more.
-  const recordIsNewer = record !== undefined && record.seq > (checkpoint?.seq ?? -1);
-  const words = [
-    { word: record, from: 'record' as const },
-    { word: checkpoint, from: 'checkpoint' as const },
-  ];
-  if (!recordIsNewer) words.reverse();
-  const [newest] = words.filter(({ word }) => word !== undefined);
-  if (newest?.word?.isOvertaken) return { applied: UNKNOWN, from: newest.from };
-  for (const { word, from } of words) if (word?.applied !== undefined) return { applied: word.applied, from };
-  return markIsCurrent ? mark : { applied: baseline, from: 'baseline' };
 }

@@ -1,0 +1,19 @@
+import type { SourceKind, SourceRef } from '../../api/sources.ts';
+
+/**
+ * Names a source from the point of view of a workload, in memory and in the ledger alike: `Kind/name` in the workload's own
+ * namespace, as version 0.1.0 wrote it, and `Kind/namespace/name` elsewhere.
+ */
+export type SourceId = `${SourceKind}/${string}`;
+
+/** `namespace` is the workload's. */
+export const sourceId = (ref: SourceRef, namespace: string = ref.namespace): SourceId =>
+  ref.namespace === namespace ? `${ref.kind}/${ref.name}` : `${ref.kind}/${ref.namespace}/${ref.name}`;
+
+export function refOf(id: SourceId, namespace: string): SourceRef {
+  const [kind, first = '', second] = id.split('/');
+  const place = second === undefined ? { namespace, name: first } : { namespace: first, name: second };
+  return { kind: kind as SourceKind, ...place };
+}
+
+export const kindOf = (id: SourceId): SourceKind => id.slice(0, id.indexOf('/')) as SourceKind;
