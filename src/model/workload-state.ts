@@ -82,8 +82,6 @@ export interface WorkloadState {
   readonly waiters: (() => void)[];
   /** Nothing is written before its annotations change: one of them cannot be read. */
   held: boolean;
-  /** Problems already told, so that each is told once. */
-  readonly told: SparseMap<string, true>;
 }
 
 const MAX_LOOKS = 8;
@@ -113,7 +111,6 @@ export function newState(workload: Workload, born: number | undefined, foundAfte
     writing: false,
     waiters: [],
     held: false,
-    told: new SparseMap(),
   };
 }
 

@@ -137,9 +137,8 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     want: (ref) => void wanted.push(ref),
     report: {
       sourceChanged: () => {},
-      settledByOther: () => void told.push('settled by other'),
-      reverted: (_state, _refs, again) => void told.push(again ? 'reverted' : 'undelivered'),
-      problems: () => {},
+      tell: ({ is }) => void told.push(is),
+      forget: () => {},
       queued: () => {},
     },
     ...options,

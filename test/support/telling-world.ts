@@ -1,5 +1,6 @@
 import type { SourceRef } from '../../src/api/sources.ts';
-import type { Change } from '../../src/controller/write/act.ts';
+import type { Change } from '../../src/domain/outcome/change.ts';
+import type { Failed, Rolled } from '../../src/domain/outcome/outcome.ts';
 import type { EventPost } from '../../src/kube/events/event-post.ts';
 import { newState, sourceId } from '../../src/model/workload-state.ts';
 import type { Alert } from '../../src/telemetry/alerts.ts';
@@ -59,5 +60,12 @@ export const change = (name: string, kind: SourceRef['kind'] = 'ConfigMap'): Cha
 /** Of Deployment web. */
 export const state = () => newState(web(3), undefined);
 
-/** How a write ends that made no Job. */
-export const WRITTEN = { job: undefined };
+/** Deployment web was rolled. */
+export const rolled = (changes: readonly Change[], parts: Partial<Omit<Rolled, 'is'>> = {}): Rolled => ({
+  ...{ is: 'rolled', workload: web(3), changes, job: undefined, startedAt: 0, lastChangeAt: 0, ...parts },
+});
+
+/** Deployment web could not be rolled. */
+export const failed = (changes: readonly Change[], error: string, startedAt = 0): Failed => ({
+  ...{ is: 'failed', workload: web(3), changes, error, startedAt, retry: 'soon' },
+});

@@ -28,7 +28,7 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     seen: (workload) => world.engine.workloadSeen(workload, 'write'),
     touch: none,
   });
-  const report = { taken: none, failed: none, reloaded: none, unchanged: none, settledByOther: none, problems: none };
+  const report: ReconcileDeps['report'] = { taken: none, tell: none };
   const deps: ReconcileDeps = {
     engine: world.engine,
     sources: world.sources,

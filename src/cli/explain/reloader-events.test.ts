@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { APP } from '../../../test/support/engine-world.ts';
-import { change, state, tellingWorld, WRITTEN } from '../../../test/support/telling-world.ts';
+import { APP, web } from '../../../test/support/engine-world.ts';
+import { change, rolled, tellingWorld } from '../../../test/support/telling-world.ts';
 import { SOURCES } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { Report } from '../../controller/report/report.ts';
@@ -16,25 +16,16 @@ test('explain understands Events of several sources, also of those that the mess
   const report = new Report(deps);
   const many = Array.from({ length: 40 }, (_, n) => change(`app-${n}`));
   const undelivered = (ref: SourceRef) => isUndelivered(tracesOf(events), ref);
-  report.reverted(state(), [APP], false);
+  report.tell({ is: 'undelivered', workload: web(3), sources: [APP] });
   expect([undelivered(APP), undelivered(beyond)]).toEqual([true, false]);
-  report.reverted(
-    state(),
-    many.map(({ ref }) => ref),
-    false,
-  );
+  report.tell({ is: 'undelivered', workload: web(3), sources: many.map(({ ref }) => ref) });
   expect([undelivered(APP), undelivered(beyond)]).toEqual([true, true]);
   // Neither is hidden, nor ended, by a reload of others.
-  report.reloaded(
-    state(),
-    Array.from({ length: 40 }, (_, n) => change(`other-${n}`)),
-    0,
-    WRITTEN,
-  );
+  report.tell(rolled(Array.from({ length: 40 }, (_, n) => change(`other-${n}`))));
   expect([undelivered(APP), undelivered(beyond)]).toEqual([true, true]);
-  report.reloaded(state(), [change('db', 'Secret'), change('app')], 0, WRITTEN);
+  report.tell(rolled([change('db', 'Secret'), change('app')]));
   expect([undelivered(APP), undelivered(beyond)]).toEqual([false, true]);
-  report.reloaded(state(), many, 0, WRITTEN);
+  report.tell(rolled(many));
   expect([undelivered(APP), undelivered(beyond)]).toEqual([false, false]);
 });
 
@@ -43,14 +34,9 @@ test('a list that has no room on an Event says so, and what may be undelivered i
   const report = new Report(deps);
   const many = Array.from({ length: 5000 }, (_, n) => change(`app-${n}`).ref);
   const last = { ...APP, name: 'app-4999' };
-  report.reverted(state(), many, false);
+  report.tell({ is: 'undelivered', workload: web(3), sources: many });
   expect(events[0]?.annotations?.[SOURCES]?.length).toBeLessThan(32_768);
   expect(isUndelivered(tracesOf(events), last)).toBe(true);
-  report.reloaded(
-    state(),
-    many.map(({ name }) => change(name)),
-    0,
-    WRITTEN,
-  );
+  report.tell(rolled(many.map(({ name }) => change(name))));
   expect([isUndelivered(tracesOf(events), last), isUndelivered(tracesOf(events), beyond)]).toEqual([true, false]);
 });

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataObject } from '../../api/objects.ts';
 import { parseSettings } from '../../config/parse-settings.ts';
-import type { Outcome } from '../../controller/report/report.ts';
+import type { Outcome } from '../../domain/outcome/outcome.ts';
 import { variableName } from '../../domain/template/marks.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { systemClock } from '../../runtime/clock.ts';
@@ -151,9 +151,10 @@ export class Stage {
     if ([...marks.keys()].some((uid) => !before?.has(uid))) throw new Error(`${nameOf(workload)} rolled unasked`);
   }
 
-  #tell({ state, changes }: Outcome): void {
-    const { ref } = state.workload;
-    for (const { ref: source, difference, verdict } of changes) {
+  #tell(outcome: Outcome): void {
+    if (outcome.is !== 'rolled' && outcome.is !== 'replaced') return;
+    const { ref } = outcome.workload;
+    for (const { ref: source, difference, verdict } of outcome.changes) {
       const what = `${source.kind} ${source.namespace}/${source.name} ${difference}`;
       const who = `${ref.kind} ${ref.namespace}/${ref.name} rolled (${verdict.because})`;
       this.say(`   ${what} ${this.#paint('green', ARROW)} ${this.#paint('bold', who)}`);

@@ -2,8 +2,9 @@ import type { KindName } from '../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import type { Policy, Verdict } from '../../domain/judge/verdict.ts';
 import type { Lifecycle } from '../../domain/ledger/applied.ts';
+import type { Outcome } from '../../domain/outcome/outcome.ts';
 import type { Timing } from '../../domain/plan/plan.ts';
-import type { WorkloadKey } from '../../domain/workload/workload.ts';
+import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import type { CheckpointEntry } from '../../model/ledger/ledger-past.ts';
 import type { Listed } from '../../model/listed.ts';
 import type { ReverseIndex } from '../../model/reverse-index.ts';
@@ -51,9 +52,9 @@ export interface EngineDeps {
   readonly want: (ref: SourceRef) => void;
   readonly report: {
     sourceChanged(ref: SourceRef, turn: SourceChange, verdicts: readonly (readonly [WorkloadState, Verdict])[]): void;
-    settledByOther(state: WorkloadState, ref: SourceRef): void;
-    reverted(state: WorkloadState, refs: readonly SourceRef[], again: boolean): void;
-    problems(state: WorkloadState): void;
+    tell(outcome: Outcome): void;
     queued(): void;
+    /** What was told about it is no longer needed. */
+    forget(workload: Workload): void;
   };
 }

@@ -212,14 +212,14 @@ test('who is out of scope is not told what is wrong with it', () => {
     inScope: () => isSelected,
     report: {
       sourceChanged: () => {},
-      settledByOther: () => {},
-      reverted: () => {},
-      problems: ({ workload }) => void told.push(workload.ref.name),
+      tell: ({ is, workload }) => void told.push(`${is} ${workload.ref.name}`),
+      forget: () => {},
       queued: () => {},
     },
   });
+  world.engine.workloadSeen(web(9, { annotations: { [DEFAULT_KEYS.pausePeriod]: 'x' } }), 'watch');
   expect(told).toEqual([]);
   isSelected = true;
   world.engine.namespaceChanged('shop', 10);
-  expect(told).toEqual(['web']);
+  expect(told).toEqual(['invalid web']);
 });

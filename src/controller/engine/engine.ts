@@ -148,6 +148,7 @@ export class Engine {
     this.#runs.forget(key);
     this.#deps.queue.remove(key);
     this.#deps.checkpoint.gone(key);
+    this.#deps.report.forget(state.workload);
   }
 
   /** Everything is listed and read: settle what each workload runs with, and from now on follow. */
@@ -258,7 +259,11 @@ export class Engine {
     }
     if (news) state.seq = news.seq;
     for (const id of state.applied.keys()) if (!concerned.has(id)) this.open.forget(state, id);
-    if (this.#deps.inScope(state.workload.ref.namespace)) this.#deps.report.problems(state);
+    const { workload } = state;
+    const { problems } = workload.intent;
+    if (problems.length > 0 && this.#deps.inScope(workload.ref.namespace)) {
+      this.#deps.report.tell({ is: 'invalid', workload, problems });
+    }
   }
 
   /** The leader before us settled things that stand on no object; its number is then higher than ours. */

@@ -8,7 +8,7 @@ test('a new template after the change brings it already; before the change it do
   after.put(source('B', 10));
   after.engine.workloadSeen(web(11, { image: 'v2' }), 'watch');
   expect(after.waits()).toEqual([]);
-  expect(after.told).toEqual(['settled by other']);
+  expect(after.told).toEqual(['settled-by-another-writer']);
 
   const before = running();
   before.engine.workloadSeen(web(9, { image: 'v2' }), 'watch');

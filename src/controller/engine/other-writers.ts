@@ -120,7 +120,7 @@ export class OtherWriters {
     // Its own creation is nobody else's rollout: the change only arrived late.
     if (state.renewal.after === state.born) return true;
     state.trusted.set(id, applied);
-    this.#deps.report.settledByOther(state, ref);
+    this.#deps.report.tell({ is: 'settled-by-another-writer', workload: state.workload, sources: [ref] });
     return true;
   }
 
@@ -159,8 +159,9 @@ export class OtherWriters {
       if (isAgain) state.reapplied.set(id, current);
       else state.undelivered.set(id, true);
     }
-    if (again.length > 0) this.#deps.report.reverted(state, again, true);
-    if (never.length > 0) this.#deps.report.reverted(state, never, false);
+    const { workload } = state;
+    if (again.length > 0) this.#deps.report.tell({ is: 'reverted', workload, sources: again });
+    if (never.length > 0) this.#deps.report.tell({ is: 'undelivered', workload, sources: never });
     const isReverted = again.length + never.length > 0;
     const version = Number(state.workload.resourceVersion);
     if (isReverted) this.#returned(state, [], { after: version, upTo: version });

@@ -1,11 +1,11 @@
 import type { Applied } from '../../domain/ledger/applied.ts';
 import { encodeRecord, partOfRecord } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
+import type { Change } from '../../domain/outcome/change.ts';
 import { digestAfter } from '../../domain/template/template-digest.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import { nextRevision } from '../../domain/workload/rollout.ts';
 import { keptLooks, lookOf, shortLook, type WorkloadState } from '../../model/workload-state.ts';
-import type { Change } from '../write/act.ts';
 
 export interface RecordDeps {
   readonly keyId: string;

@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { APP, web } from '../../../test/support/engine-world.ts';
-import { tellingWorld } from '../../../test/support/telling-world.ts';
+import { change, failed, rolled, tellingWorld } from '../../../test/support/telling-world.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
-import type { SourceRef } from '../../api/sources.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { newState, sourceId } from '../../model/workload-state.ts';
-import type { Change } from '../write/act.ts';
+import { newState } from '../../model/workload-state.ts';
 import { Report } from './report.ts';
 
 const page = readFileSync(new URL('../../../docs/log.md', import.meta.url), 'utf8');
@@ -15,29 +13,28 @@ const documented = list.split('\n').flatMap((row) => row.split('|')[1]?.match(/(
 
 const verdict = { reload: true, because: 'auto', rule: 'auto is set', container: 0 } as const;
 const no = { reload: false, because: 'not-asked', rule: 'nobody asks', cures: ['ask'] } as const;
-const changeOf = (ref: SourceRef): Change => ({
-  ...{ id: sourceId(ref), ref, verdict, difference: 'changed', since: 1, current: 'B', mark: 'b' },
-});
-const broken = { annotations: { 'deployment.reloader.stakater.com/pause-period': 'x' } };
+const broken = web(3, { annotations: { 'deployment.reloader.stakater.com/pause-period': 'x' } });
 
 /** Says everything about workloads and sources that it can say. */
 function sayAll(report: Report): void {
   const error = new KubeError({ verb: 'get', path: '/x', status: 403, reason: 'Forbidden' });
   const state = newState(web(3), undefined);
   const { workload } = state;
-  const many = [changeOf(APP), changeOf({ ...APP, name: 'other' })];
+  const many = [change(APP.name), change('other')];
   const turn = { before: 'A', after: 'B', flagsMoved: false };
   report.sourceChanged(APP, turn, [...Array.from({ length: 4 }, () => [state, no] as const), [state, verdict]]);
-  for (const changes of [many.slice(1), many]) report.reloaded(state, changes, 0, { job: { name: 'j', uid: 'j' } });
-  report.failed(state, many, { error, startedAt: 0, retry: 'soon' });
-  for (const why of ['same', 'left'] as const) report.unchanged(state, many, why, 0);
-  report.settledByOther(state, APP);
-  report.reverted(state, [APP], true);
-  report.problems(newState(web(3, broken), undefined));
+  for (const changes of [many.slice(1), many]) report.tell(rolled(changes, { job: { name: 'j', uid: 'j' } }));
+  report.tell(failed(many, error.message));
+  for (const why of ['nothing-to-write', 'left-alone'] as const) {
+    report.tell({ is: 'skipped', workload, changes: many, why, startedAt: 0 });
+  }
+  report.tell({ is: 'settled-by-another-writer', workload, sources: [APP] });
+  report.tell({ is: 'reverted', workload, sources: [APP] });
+  report.tell({ is: 'invalid', workload: broken, problems: broken.intent.problems });
   report.watching({ asking: 1, sources: 2 });
-  report.paused(workload, 0);
-  report.resumed(workload, 'us');
-  report.notResumed(workload, error);
+  report.tell({ is: 'paused', workload, until: 0 });
+  report.tell({ is: 'resumed', workload, by: 'us' });
+  report.tell({ is: 'not-resumed', workload, error: error.message });
   report.recordNotRewritten('Deployment/shop/web', error);
   report.stuckJob(workload.ref, error);
   report.unreadable(APP, error);

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { APP, web } from '../../../test/support/engine-world.ts';
-import { change, state, tellingWorld, WRITTEN } from '../../../test/support/telling-world.ts';
-import { SOURCES } from '../../api/annotations.ts';
+import { change, failed, rolled, state, tellingWorld } from '../../../test/support/telling-world.ts';
+import { DEFAULT_KEYS, SOURCES } from '../../api/annotations.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
+import type { Workload } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { newState } from '../../model/workload-state.ts';
 import { Report } from './report.ts';
 
 const WHAT = "'web' of type 'Deployment' in namespace 'shop'";
@@ -14,12 +14,15 @@ const at = (level: string, lines: readonly string[]) => lines.filter((line) => l
 const refusal = (status: number, reason: string, detail?: string) =>
   new KubeError({ verb: 'get', path: '/api/v1/namespaces/shop/secrets/db', status, reason, detail });
 
+const broken = web(3, { annotations: { [DEFAULT_KEYS.pausePeriod]: 'x' } });
+const INVALID = { is: 'invalid', workload: broken, problems: broken.intent.problems } as const;
+
 /** The fields by which a line about a workload is found, as logrus prints them. */
 const FOUND_BY = /kind=Deployment (?:.* )?name=web namespace=shop/;
 
 test('one source: the words of Stakater, and fields to filter by', () => {
   const { deps, events, lines } = tellingWorld();
-  new Report(deps).reloaded(state(), [change('db', 'Secret')], 0, WRITTEN);
+  new Report(deps).tell(rolled([change('db', 'Secret')]));
   const cause = "Changes detected in 'db' of type 'SECRET' in namespace 'shop'";
   expect(events).toMatchObject([
     { type: 'Normal', reason: 'Reloaded', message: `${cause}, Updated ${WHAT}`, component: 'reloader-secrets' },
@@ -32,7 +35,7 @@ test('one source: the words of Stakater, and fields to filter by', () => {
 test('forty sources: one Event with a list that ends, one line, one alert, and the rest for who asks for details', () => {
   const { deps, events, lines, alerts, metric } = tellingWorld();
   const changes = Array.from({ length: 40 }, (_, n) => change(`app-${n}`, n < 38 ? 'ConfigMap' : 'Secret'));
-  new Report(deps).reloaded(state(), changes, 0, WRITTEN);
+  new Report(deps).tell(rolled(changes));
   const names = changes.slice(0, 10).map(({ ref }) => ref.name);
   const cause = `Changes detected in ConfigMap ${names.join(', ')} and 30 more in namespace 'shop'`;
   expect(events.map(({ message }) => message)).toEqual([`${cause}, Updated ${WHAT}`]);
@@ -57,27 +60,30 @@ test('forty sources: one Event with a list that ends, one line, one alert, and t
 
 test('kinds are named once each', () => {
   const { deps, events } = tellingWorld();
-  new Report(deps).reloaded(state(), [change('a'), change('p', 'Secret'), change('b')], 0, WRITTEN);
+  new Report(deps).tell(rolled([change('a'), change('p', 'Secret'), change('b')]));
   expect(events[0]?.message).toContain('Changes detected in ConfigMap a, b, Secret p in namespace');
 });
 
 test('a CronJob tells which Job it ran, a Job that there is a new one, and the Event is on that', () => {
   const { deps, events, lines } = tellingWorld();
   const report = new Report(deps);
-  const of = (kind: 'CronJob' | 'Job', name: string) => {
-    const like = state();
-    like.workload = { ...like.workload, uid: 'old', ref: { kind, namespace: 'shop', name } };
-    return like;
-  };
-  report.reloaded(of('CronJob', 'nightly'), [change('app')], 0, { job: { name: 'nightly-0af1', uid: 'new' } });
-  report.reloaded(of('Job', 'once'), [change('app')], 0, { job: { name: 'once', uid: 'new' } });
+  const of = (kind: 'CronJob' | 'Job', name: string): Workload => ({
+    ...web(3),
+    uid: 'old',
+    ref: { kind, namespace: 'shop', name },
+  });
+  const job = { name: 'once', uid: 'new' };
+  const replaced = { ...rolled([change('app')], { workload: of('Job', 'once') }), is: 'replaced', job } as const;
+  report.tell(
+    rolled([change('app')], { workload: of('CronJob', 'nightly'), job: { name: 'nightly-0af1', uid: 'new' } }),
+  );
+  report.tell(replaced);
   expect(events.map(({ message, regarding }) => [message.slice(message.indexOf('Updated')), regarding.uid])).toEqual([
     ["Updated 'nightly' of type 'CronJob' in namespace 'shop': created Job 'nightly-0af1'", 'old'],
     ["Updated 'once' of type 'Job' in namespace 'shop': deleted and created again", 'new'],
   ]);
   expect(lines[0]).toContain('job=nightly-0af1 kind=CronJob name=nightly');
-  const compat = new Report({ ...deps, compat: true });
-  compat.reloaded(of('Job', 'once'), [change('app')], 0, { job: { name: 'once', uid: 'new' } });
+  new Report({ ...deps, compat: true }).tell(replaced);
   expect(events[2]).toMatchObject({
     message: expect.stringMatching(/Updated 'once' of type 'Job' in namespace 'shop'$/),
     regarding: { uid: 'old' },
@@ -89,9 +95,8 @@ test('the longest names fit into an Event', () => {
   const name = 'w'.repeat(253);
   const namespace = 'n'.repeat(63);
   const changes = Array.from({ length: 12 }, (_, n) => change(`${n}`.padEnd(253, 'x')));
-  const long = state();
-  long.workload = { ...long.workload, ref: { kind: 'Deployment', namespace, name } };
-  new Report(deps).reloaded(long, changes, 0, WRITTEN);
+  const workload: Workload = { ...web(3), ref: { kind: 'Deployment', namespace, name } };
+  new Report(deps).tell(rolled(changes, { workload }));
   expect(events[0]?.message).toMatch(/and \d+ more in namespace 'shop', Updated 'w+' of type/);
   expect(events[0]?.message.length).toBeLessThan(1024);
 });
@@ -99,7 +104,7 @@ test('the longest names fit into an Event', () => {
 test('as Stakater: an Event, a line and an alert for each source', () => {
   const { deps, events, lines, alerts } = tellingWorld();
   const job = { name: 'any', uid: 'any' };
-  new Report({ ...deps, compat: true }).reloaded(state(), [change('app'), change('db', 'Secret')], 0, { job });
+  new Report({ ...deps, compat: true }).tell(rolled([change('app'), change('db', 'Secret')], { job }));
   expect(events.map(({ message, component, annotations }) => [message, component, annotations])).toEqual([
     [
       `Changes detected in 'app' of type 'CONFIGMAP' in namespace 'shop', Updated ${WHAT}`,
@@ -140,15 +145,15 @@ test('what another writer brought or undid for many sources is one line, and one
   const { deps, events, lines, metric } = tellingWorld();
   const report = new Report(deps);
   const refs = Array.from({ length: 40 }, (_, n) => change(`app-${n}`).ref);
-  const same = state();
-  for (const ref of refs) report.settledByOther(same, ref);
+  const workload = web(3);
+  for (const ref of refs) report.tell({ is: 'settled-by-another-writer', workload, sources: [ref] });
   await Promise.resolve();
   expect(at('info', lines)).toEqual([expect.stringMatching(/already rolls for ConfigMap app-0, .* and 30 more/)]);
   expect(at('info', lines)[0]).toMatch(FOUND_BY);
   expect(at('debug', lines)).toHaveLength(40);
   expect(metric('attune_settled_total{how="already-rolled"}')).toBe(40);
   lines.splice(0);
-  report.reverted(same, refs, false);
+  report.tell({ is: 'undelivered', workload, sources: refs });
   expect(lines).toEqual([expect.stringMatching(/level=warning .*ConfigMap app-0, .* and 30 more/)]);
   expect(lines[0]).toMatch(FOUND_BY);
   expect(events.map(({ reason }) => reason)).toEqual(['ReloadReverted']);
@@ -159,9 +164,9 @@ test('how long it took is measured, however it ended', () => {
   const { clock, deps, metric } = tellingWorld();
   const report = new Report(deps);
   clock.advance(1500);
-  report.reloaded(state(), [change('app')], 500, WRITTEN);
-  report.failed(state(), [change('app')], { error: refusal(403, 'Forbidden'), retry: 'soon', startedAt: 250 });
-  report.unchanged(state(), [change('app')], 'left', 750);
+  report.tell(rolled([change('app')], { startedAt: 500 }));
+  report.tell(failed([change('app')], '403 Forbidden', 250));
+  report.tell({ is: 'skipped', workload: web(3), changes: [change('app')], why: 'left-alone', startedAt: 750 });
   const took = (result: string) => metric(`reloader_reconcile_duration_seconds_sum{result="${result}"}`);
   expect([took('success'), took('error'), took('skipped')]).toEqual([1, 1.25, 0.75]);
 });
@@ -170,11 +175,9 @@ test('a refusal and what is left alone are found by the same fields', () => {
   const { deps, lines, events } = tellingWorld();
   const report = new Report(deps);
   const many = Array.from({ length: 40 }, (_, n) => change(`app-${n}`));
-  report.failed(state(), many, { error: refusal(403, 'Forbidden'), retry: 'soon', startedAt: 0 });
-  report.unchanged(state(), many, 'left', 0);
-  report.problems(
-    newState(web(3, { annotations: { 'deployment.reloader.stakater.com/pause-period': 'x' } }), undefined),
-  );
+  report.tell(failed(many, '403 Forbidden'));
+  report.tell({ is: 'skipped', workload: web(3), changes: many, why: 'left-alone', startedAt: 0 });
+  report.tell(INVALID);
   expect(lines).toHaveLength(3);
   for (const line of lines) expect(line).toMatch(FOUND_BY);
   for (const line of lines.slice(0, 2)) expect(line).toMatch(/source="ConfigMap\/app-0,.* and 30 more"/);
@@ -188,12 +191,11 @@ test('a refusal and what is left alone are found by the same fields', () => {
 test('a standby says and counts nothing of what others do', () => {
   const { deps, events, lines, metric } = tellingWorld();
   const report = new Report({ ...deps, mayTell: () => false });
-  report.settledByOther(state(), APP);
-  report.reverted(state(), [APP], true);
+  const workload = web(3);
+  report.tell({ is: 'settled-by-another-writer', workload, sources: [APP] });
+  report.tell({ is: 'reverted', workload, sources: [APP] });
   report.sourceChanged(APP, { before: 'A', after: 'B', flagsMoved: false }, [[state(), change('app').verdict]]);
-  report.problems(
-    newState(web(3, { annotations: { 'deployment.reloader.stakater.com/pause-period': 'x' } }), undefined),
-  );
+  report.tell(INVALID);
   report.checkpoint('found');
   expect([lines, events]).toEqual([[], []]);
   expect(metric('attune_settled_total{how="already-rolled"}')).toBeUndefined();
@@ -203,7 +205,7 @@ test('a standby says and counts nothing of what others do', () => {
 test('Events that do not arrive are told for many at once, with a cure where there is one', () => {
   const { deps, events, lines } = tellingWorld();
   const report = new Report(deps);
-  report.reloaded(state(), [change('app')], 0, WRITTEN);
+  report.tell(rolled([change('app')]));
   const [event] = events;
   if (!event) throw new Error('no Event');
   lines.splice(0);

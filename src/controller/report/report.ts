@@ -2,23 +2,29 @@ import { SOURCE_TYPE, type SourceRef } from '../../api/sources.ts';
 import { inactionOf } from '../../domain/judge/effect.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
 import { ABSENT, UNKNOWN } from '../../domain/ledger/applied.ts';
-import type { WorkloadRef } from '../../domain/workload/workload.ts';
+import type { Change } from '../../domain/outcome/change.ts';
+import type {
+  Failed,
+  Invalid,
+  NewJob,
+  Outcome,
+  Refused,
+  Replaced,
+  Reverted,
+  Rolled,
+  SettledByAnotherWriter,
+  Skipped,
+  Undelivered,
+} from '../../domain/outcome/outcome.ts';
+import type { Workload, WorkloadRef } from '../../domain/workload/workload.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import { sourceId, type WorkloadState } from '../../model/workload-state.ts';
 import type { Alert } from '../../telemetry/alerts.ts';
 import type { LogFields } from '../../telemetry/log.ts';
-import type { Change, NewJob, Written } from '../write/act.ts';
-import type { Failure } from '../write/reconcile.ts';
 import type { SystemReportDeps } from './ledger-report.ts';
 import { listed, listedIds } from './source-list.ts';
 import { SystemReport } from './system-report.ts';
 import { eventAbout, type WorkloadEvent } from './workload-event.ts';
-
-/** A plan carried out. Log line, metric, Event and alert are renderings of it, and so is a line of the tour. */
-export interface Outcome {
-  readonly state: WorkloadState;
-  readonly changes: readonly Change[];
-}
 
 export interface ReportDeps extends SystemReportDeps {
   readonly post: (event: WorkloadEvent) => void;
@@ -31,16 +37,66 @@ export interface ReportDeps extends SystemReportDeps {
 
 /** Who uses a source but did not ask is named in the log, so that nobody has to guess; a few are enough. */
 const MAX_SILENT = 3;
+const WITHIN_MINUTES = 'within minutes, or at once when its template or annotations change';
 
 /** Everything operators see of what the engine does: a log line, a metric, an Event and an alert are renderings of it. */
 export class Report extends SystemReport {
   readonly #deps: ReportDeps;
-  /** What is to be told of a workload in a moment. */
-  readonly #broughtByOthers = new Map<WorkloadState, SourceRef[]>();
+  /** What is to be told of a workload in a moment, by its uid. */
+  readonly #broughtByOthers = new Map<string, SourceRef[]>();
+  /** Problems that were reported, by the uid of the workload that has them: each is reported once. */
+  readonly #reportedProblems = new Map<string, Set<string>>();
 
   constructor(deps: ReportDeps) {
     super(deps);
     this.#deps = deps;
+  }
+
+  tell(outcome: Outcome): void {
+    this.#render(outcome);
+    this.#deps.onOutcome?.(outcome);
+  }
+
+  /** The workload is gone. */
+  forget({ uid }: Workload): void {
+    this.#reportedProblems.delete(uid);
+  }
+
+  #render(outcome: Outcome): void {
+    switch (outcome.is) {
+      case 'rolled':
+      case 'replaced':
+        this.#rolled(outcome);
+        break;
+      case 'skipped':
+        this.#skipped(outcome);
+        break;
+      case 'failed':
+      case 'refused':
+        this.#failed(outcome);
+        break;
+      case 'settled-by-another-writer':
+        this.#settled(outcome);
+        break;
+      case 'reverted':
+      case 'undelivered':
+        this.#reverted(outcome);
+        break;
+      case 'paused':
+        this.paused(outcome.workload, outcome.until);
+        break;
+      case 'resumed':
+        this.resumed(outcome.workload, outcome.by);
+        break;
+      case 'not-resumed':
+        this.notResumed(outcome.workload, outcome.error);
+        break;
+      case 'invalid':
+        this.#invalid(outcome);
+        break;
+      default:
+        outcome satisfies never;
+    }
   }
 
   /** A source's data moved: who will roll, who will not, and why. */
@@ -60,8 +116,8 @@ export class Report extends SystemReport {
     const willReload = verdicts.filter(([, verdict]) => verdict.reload).length;
     log.debug(`${what} ${verbOf(turn)}`, { ...source, willReload, willNotReload: silent.length });
     for (const { state, verdict } of silent.slice(0, MAX_SILENT)) {
-      log.info(`${nameOf(state)} will not roll for ${ref.kind} ${ref.name}: ${verdict.rule}`, {
-        ...about(state, [ref]),
+      log.info(`${nameOf(state.workload)} will not roll for ${ref.kind} ${ref.name}: ${verdict.rule}`, {
+        ...about(state.workload, [ref]),
         reason: verdict.because,
         cure: verdict.cures.join('; '),
       });
@@ -76,28 +132,28 @@ export class Report extends SystemReport {
     metrics.observe('reloader_workqueue_latency_seconds', {}, Math.max(0, clock.now() - dueAt) / 1000);
   }
 
-  reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number, written: Written): void {
-    const { metrics, clock, onOutcome } = this.#deps;
-    const { ref } = state.workload;
-    this.#count(state, true);
+  #rolled(outcome: Rolled | Replaced): void {
+    const { metrics, clock } = this.#deps;
+    const { workload, changes, startedAt, lastChangeAt } = outcome;
+    const { ref } = workload;
+    this.#count(workload, true);
     metrics.increment('reloader_workloads_matched_total', { kind: ref.kind });
     metrics.increment('attune_settled_total', { how: 'rolled' }, changes.length);
     this.#time('success', startedAt);
     metrics.observe(
       'reloader_action_latency_seconds',
       { workload_kind: ref.kind },
-      Math.max(0, clock.now() - state.lastChangeAt) / 1000,
+      Math.max(0, clock.now() - lastChangeAt) / 1000,
     );
     // Upstream's words have no room for a Job.
-    if (this.#deps.compat) for (const change of changes) this.#tellReload(state, [change], { job: undefined });
-    else this.#tellReload(state, changes, written);
-    onOutcome?.({ state, changes });
+    if (this.#deps.compat) for (const change of changes) this.#tellReload(workload, [change], undefined);
+    else this.#tellReload(workload, changes, outcome.job);
   }
 
   /** One Event, one line and one alert, however many sources: which they all are is told to who asks for details. */
-  #tellReload(state: WorkloadState, changes: readonly Change[], { job }: Written): void {
+  #tellReload(workload: Workload, changes: readonly Change[], job: NewJob | undefined): void {
     const { log, post } = this.#deps;
-    const { ref, uid } = state.workload;
+    const { ref, uid } = workload;
     const [first] = changes;
     if (!first) return;
     const isReplaced = job !== undefined && ref.kind === 'Job';
@@ -108,14 +164,14 @@ export class Report extends SystemReport {
     const subject = { ref, uid: isReplaced ? job.uid : uid };
     post(eventAbout(subject, 'Reloaded', `${cause}, Updated ${what}`, refs));
     this.#alert(ref, refs);
-    const fields = { ...about(state, refs), job: isReplaced ? undefined : job?.name };
+    const fields = { ...about(workload, refs), job: isReplaced ? undefined : job?.name };
     if (changes.length === 1) {
       log.info(`${cause}; updated ${what}`, { ...fields, reason: first.verdict.because, rule: first.verdict.rule });
       return;
     }
     log.info(`${cause}; updated ${what}`, { ...fields, sources: changes.length });
     for (const { ref: source, verdict } of changes) {
-      const why = { ...about(state, [source]), reason: verdict.because, rule: verdict.rule };
+      const why = { ...about(workload, [source]), reason: verdict.because, rule: verdict.rule };
       log.debug(`${causeOf([source])}; updated ${what}`, why);
     }
   }
@@ -133,87 +189,88 @@ export class Report extends SystemReport {
     });
   }
 
-  failed(state: WorkloadState, changes: readonly Change[], { error, retry, startedAt }: Failure): void {
+  #failed(outcome: Failed | Refused): void {
     const { log, metrics, post } = this.#deps;
-    const { ref } = state.workload;
-    this.#count(state, false);
+    const { workload, changes, error, startedAt } = outcome;
+    const { ref } = workload;
+    this.#count(workload, false);
     metrics.increment('reloader_errors_total', { type: 'handler_error' });
     metrics.increment('reloader_retries_total');
     this.#time('error', startedAt);
     const what = `Update for '${ref.name}' of type '${ref.kind}' in namespace '${ref.namespace}' failed`;
     const sources = changes.map((change) => change.ref);
-    log.error(`Rolling upgrade for '${sources[0]?.name ?? ''}' failed with error = ${error.message}`, {
-      ...about(state, sources),
-      retry,
+    log.error(`Rolling upgrade for '${sources[0]?.name ?? ''}' failed with error = ${error}`, {
+      ...about(workload, sources),
+      retry: outcome.is === 'failed' ? outcome.retry : WITHIN_MINUTES,
     });
-    post(eventAbout(state.workload, 'ReloadFail', `${what} with error ${error.message}`, sources.slice(0, 1)));
+    post(eventAbout(workload, 'ReloadFail', `${what} with error ${error}`, sources.slice(0, 1)));
   }
 
   /** Asked for, and nothing to write: upstream's rules see the mark in place, or the workload is to be left alone. */
-  unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left', startedAt: number): void {
+  #skipped({ workload, changes, why, startedAt }: Skipped): void {
     const { log, metrics } = this.#deps;
     metrics.increment('reloader_skipped_total', { reason: 'strategy_not_updated' }, changes.length);
     this.#time('skipped', startedAt);
     const fields = about(
-      state,
+      workload,
       changes.map(({ ref }) => ref),
     );
-    if (why === 'same') log.debug(`no changes detected for ${nameOf(state)}`, fields);
+    if (why === 'nothing-to-write') log.debug(`no changes detected for ${nameOf(workload)}`, fields);
     // That a CronJob's Jobs go on surprises nobody.
-    if (why === 'same' || state.workload.owner?.kind === 'CronJob') return;
-    const { rule, cure } = inactionOf(state.workload);
-    log.info(`${nameOf(state)} will not run for what changed: ${rule}`, { ...fields, cure });
+    if (why === 'nothing-to-write' || workload.owner?.kind === 'CronJob') return;
+    const { rule, cure } = inactionOf(workload);
+    log.info(`${nameOf(workload)} will not run for what changed: ${rule}`, { ...fields, cure });
   }
 
-  problems(state: WorkloadState): void {
-    for (const { path, message } of state.workload.intent.problems) {
-      this.#once(state, `annotation ${path}: ${message}`);
-    }
+  #invalid({ workload, problems }: Invalid): void {
+    for (const { path, message } of problems) this.#once(workload, `annotation ${path}: ${message}`);
   }
 
   /** `helm upgrade` changed source and template in one go: the new pods have the new data already. */
-  settledByOther(state: WorkloadState, ref: SourceRef): void {
+  #settled({ workload, sources }: SettledByAnotherWriter): void {
     const { log, metrics, mayTell } = this.#deps;
     if (!mayTell()) return;
-    metrics.increment('attune_settled_total', { how: 'already-rolled' });
+    metrics.increment('attune_settled_total', { how: 'already-rolled' }, sources.length);
     const words = (some: readonly SourceRef[]) =>
-      `${nameOf(state)} already rolls for ${listed(some)}: its template changed after it`;
-    log.debug(words([ref]), about(state, [ref]));
-    const others = this.#broughtByOthers.get(state);
+      `${nameOf(workload)} already rolls for ${listed(some)}: its template changed after it`;
+    for (const ref of sources) log.debug(words([ref]), about(workload, [ref]));
+    const others = this.#broughtByOthers.get(workload.uid);
     if (others) {
-      others.push(ref);
+      others.push(...sources);
       return;
     }
-    const refs = [ref];
-    this.#broughtByOthers.set(state, refs);
+    const refs = [...sources];
+    this.#broughtByOthers.set(workload.uid, refs);
     // All that one template brought is noticed in one go.
     queueMicrotask(() => {
-      this.#broughtByOthers.delete(state);
-      log.info(words(refs), about(state, refs));
+      this.#broughtByOthers.delete(workload.uid);
+      log.info(words(refs), about(workload, refs));
     });
   }
 
-  reverted(state: WorkloadState, refs: readonly SourceRef[], again: boolean): void {
+  #reverted({ is, workload, sources: refs }: Reverted | Undelivered): void {
     const { log, metrics, post, mayTell } = this.#deps;
     if (!mayTell()) return;
     metrics.increment('attune_reverted_total', {}, refs.length);
     const it = refs.length === 1 ? 'it' : 'them';
-    const next = again
-      ? `applying ${it} once more`
-      : `not applying ${it} again: undelivered until the template or the data changes`;
+    const next =
+      is === 'reverted'
+        ? `applying ${it} once more`
+        : `not applying ${it} again: undelivered until the template or the data changes`;
     const message = `Another writer removed the mark for ${listed(refs)}; ${next}`;
-    log.warn(`${nameOf(state)}: ${message}`, about(state, refs));
-    post(eventAbout(state.workload, 'ReloadReverted', message, refs));
+    log.warn(`${nameOf(workload)}: ${message}`, about(workload, refs));
+    post(eventAbout(workload, 'ReloadReverted', message, refs));
   }
 
-  #once(state: WorkloadState, message: string): void {
-    if (state.told.has(message) || !this.#deps.mayTell()) return;
-    state.told.set(message, true);
-    this.#deps.log.error(`${nameOf(state)}: ${message}`, about(state));
-    this.#deps.post(eventAbout(state.workload, 'InvalidAnnotation', message));
+  #once(workload: Workload, message: string): void {
+    const reported = this.#reportedProblems.get(workload.uid) ?? new Set();
+    if (reported.has(message) || !this.#deps.mayTell()) return;
+    this.#reportedProblems.set(workload.uid, reported.add(message));
+    this.#deps.log.error(`${nameOf(workload)}: ${message}`, about(workload));
+    this.#deps.post(eventAbout(workload, 'InvalidAnnotation', message));
   }
 
-  #count({ workload: { ref } }: WorkloadState, success: boolean): void {
+  #count({ ref }: Workload, success: boolean): void {
     const { metrics, byNamespace } = this.#deps;
     const word = String(success);
     metrics.increment('reloader_reload_executed_total', { success: word });
@@ -247,10 +304,10 @@ function verbOf({ before, after }: SourceChange): string {
   return before === UNKNOWN ? 'written' : 'changed';
 }
 
-const nameOf = ({ workload: { ref } }: WorkloadState): string => `${ref.kind} ${ref.namespace}/${ref.name}`;
+const nameOf = ({ ref }: Workload): string => `${ref.kind} ${ref.namespace}/${ref.name}`;
 
 /** The same fields in every line about a workload: whoever looks for it finds all of them. */
-const about = ({ workload: { ref } }: WorkloadState, sources: readonly SourceRef[] = []): LogFields => ({
+const about = ({ ref }: Workload, sources: readonly SourceRef[] = []): LogFields => ({
   ...ref,
   source: sources.length === 0 ? undefined : listedIds(sources),
 });

@@ -178,13 +178,13 @@ export class SystemReport extends LedgerReport {
     });
   }
 
-  resumed({ ref }: Workload, by: 'us' | 'another'): void {
+  resumed({ ref }: Workload, by: 'us' | 'another writer'): void {
     const why = by === 'us' ? 'its pause period is over' : 'another writer ended its pause period';
     this.#log.info(`${nameOf(ref)} resumed: ${why}`, { ...ref });
   }
 
-  notResumed({ ref }: Workload, error: KubeError): void {
-    this.#log.error(`${nameOf(ref)} is still paused: ${error.message}`, { ...ref, retry: 'soon' });
+  notResumed({ ref }: Workload, error: string): void {
+    this.#log.error(`${nameOf(ref)} is still paused: ${error}`, { ...ref, retry: 'soon' });
   }
 
   unwatchable({ plural, group }: Resource): void {

@@ -2,9 +2,10 @@ import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { actionFor } from '../../domain/judge/effect.ts';
-import type { Policy, Verdict } from '../../domain/judge/verdict.ts';
-import type { Applied, Difference } from '../../domain/ledger/applied.ts';
+import type { Policy } from '../../domain/judge/verdict.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
+import type { Change } from '../../domain/outcome/change.ts';
+import type { NewJob, Skipped } from '../../domain/outcome/outcome.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { variableName } from '../../domain/template/marks.ts';
 import { type Patch, patchOf } from '../../domain/template/patch.ts';
@@ -21,42 +22,22 @@ import { recordOf } from '../ledger/record.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replacements } from './replacements.ts';
 
-/** One source whose change is to reach one workload. */
-export interface Change {
-  readonly id: SourceId;
-  readonly ref: SourceRef;
-  readonly verdict: Extract<Verdict, { reload: true }>;
-  readonly difference: Difference;
-  readonly current: Applied;
-  /** Resource version from which on it is so. */
-  readonly since: number;
-  /** Undefined: the source is gone. */
-  readonly mark: string | undefined;
-}
-
-/** `same`: upstream's rules see nothing to write. `left`: nothing is to happen to a workload like this. */
-export type Outcome = Written | 'same' | 'left';
+export type ActResult = Written | Skipped['why'];
 
 /** With the Job that there is now, where it takes one. */
 export interface Written {
   readonly job: NewJob | undefined;
 }
 
-/** One that a CronJob ran, or that was made in place of another. */
-export interface NewJob {
-  readonly name: string;
-  readonly uid: string;
-}
-
 /** It has begun, takes its time, and goes on by itself; nothing is done before `finished`. */
 export interface UnderWay {
-  readonly finished: Promise<Outcome>;
+  readonly finished: Promise<ActResult>;
   /** Resolves when it takes longer than usual, with what may be the matter. */
   readonly late: Promise<KubeError>;
 }
 
 /** Carries changes out. Throws what the API server refuses. */
-export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<Outcome | UnderWay>;
+export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<ActResult | UnderWay>;
 
 export interface ActDeps {
   readonly client: KubeClient;
@@ -90,17 +71,17 @@ export const FIELD_MANAGER = 'Reloader';
 export function createAct(deps: ActDeps): Act {
   return async (state, changes) => {
     const kind = kindNamed(state.workload.ref.kind);
-    if (!kind) return 'same';
+    if (!kind) return 'nothing-to-write';
     const verdicts = changes.map((change) => change.verdict);
     const action = actionFor(kind, state.workload, verdicts, deps.policy);
-    if (action === 'none') return done(deps, state, 'left');
+    if (action === 'none') return done(deps, state, 'left-alone');
     const now = deps.client.serverNow();
     const edit = edited(deps, state, changes, now);
     // Upstream looks at the template even where it does not write it.
     if (action === 'restart' && (edit || !deps.policy.compat)) {
       return patch(deps, { kind, state, changes, edit: undefined, now });
     }
-    if (edit === undefined) return done(deps, state, 'same');
+    if (edit === undefined) return done(deps, state, 'nothing-to-write');
     if (action === 'patch') return patch(deps, { kind, state, changes, edit, now });
     if (action === 'replace') return replace(deps, state, edit);
     const seq = state.seq + 1;
@@ -109,7 +90,7 @@ export function createAct(deps: ActDeps): Act {
   };
 }
 
-async function replace(deps: ActDeps, state: WorkloadState, edit: TemplateEdit): Promise<Outcome | UnderWay> {
+async function replace(deps: ActDeps, state: WorkloadState, edit: TemplateEdit): Promise<ActResult | UnderWay> {
   const seq = state.seq + 1;
   const { finished, late } = await deps.replacements.replace(state, edit);
   if (!late) return written(deps, state, seq, await finished);
@@ -117,7 +98,7 @@ async function replace(deps: ActDeps, state: WorkloadState, edit: TemplateEdit):
 }
 
 /** The watch may have brought the Job, and the number with it. */
-function written(deps: ActDeps, state: WorkloadState, seq: number, job: KubeObject | undefined): Outcome {
+function written(deps: ActDeps, state: WorkloadState, seq: number, job: KubeObject | undefined): ActResult {
   state.seq = Math.max(state.seq, seq);
   return done(deps, state, { job: job && { name: job.metadata.name, uid: job.metadata.uid } });
 }
@@ -145,7 +126,7 @@ async function run(
 }
 
 /** No record rides on the object, so the checkpoint has to know: a new number makes it the newest word. */
-function done(deps: ActDeps, state: WorkloadState, outcome: Outcome): Outcome {
+function done(deps: ActDeps, state: WorkloadState, outcome: ActResult): ActResult {
   deps.touch(state);
   return outcome;
 }
@@ -160,7 +141,7 @@ interface Rollout {
   readonly now: number;
 }
 
-async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout): Promise<Outcome> {
+async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout): Promise<ActResult> {
   const { workload } = state;
   const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, edit, now });
   const { type, body } = patchOf(kind, workload, edit, {

@@ -42,9 +42,10 @@ async function world(offMs = 0, mayWrite = () => true) {
     workload: () => known.workload,
     seen: (object) => see(parsed(object as ReturnType<typeof web>)),
     report: {
-      paused: (_, untilMs) => told.push(`paused until ${new Date(untilMs).toISOString()}`),
-      resumed: (_, by) => told.push(`resumed by ${by}`),
-      notResumed: () => {},
+      tell: (outcome) => {
+        if (outcome.is === 'paused') told.push(`paused until ${new Date(outcome.until).toISOString()}`);
+        if (outcome.is === 'resumed') told.push(`resumed by ${outcome.by}`);
+      },
     },
   });
   const running = pauses.run();
@@ -90,7 +91,7 @@ test('that somebody else ends a pause is told too', async () => {
   see(parsed(web(1)));
   see(parsed(web(2, false)));
   see(parsed(web(3, false)));
-  expect(told.slice(1)).toEqual(['resumed by another']);
+  expect(told.slice(1)).toEqual(['resumed by another writer']);
   await end();
 });
 

@@ -1,6 +1,7 @@
 import type { AnnotationKeys } from '../../api/annotations.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import type { Outcome } from '../../domain/outcome/outcome.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { patchOf } from '../../domain/template/patch.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
@@ -23,9 +24,7 @@ export interface PausesDeps {
   readonly workload: (key: WorkloadKey) => Workload | undefined;
   readonly seen: (object: KubeObject) => void;
   readonly report: {
-    paused(workload: Workload, untilMs: number): void;
-    resumed(workload: Workload, by: 'us' | 'another'): void;
-    notResumed(workload: Workload, error: KubeError): void;
+    tell(outcome: Outcome): void;
   };
 }
 
@@ -72,7 +71,8 @@ export class Pauses {
         if (!KubeError.is(error)) throw error;
         this.#queue.retry(key, setbackOf(error));
         const workload = this.#deps.workload(key);
-        if (workload && error.status !== 409) this.#deps.report.notResumed(workload, error);
+        if (!workload || error.status === 409) return;
+        this.#deps.report.tell({ is: 'not-resumed', workload, error: error.message });
       },
     });
   }
@@ -100,7 +100,7 @@ export class Pauses {
       throw error;
     }
     if (isLeftOver) this.#tidied.set(key, workload.annotations[keys.pausedAt]);
-    else report.resumed(workload, 'us');
+    else report.tell({ is: 'resumed', workload, by: 'us' });
   }
 
   /** The beginning of a pause, and an end that is not our doing. What arrives late is no news. */
@@ -108,12 +108,12 @@ export class Pauses {
     const { keys, report, mayWrite } = this.#deps;
     const isNewest = this.#deps.workload(key)?.resourceVersion === workload.resourceVersion;
     if (!isNewest || !mayWrite()) return;
-    if (!workload.paused && this.#told.delete(key)) report.resumed(workload, 'another');
+    if (!workload.paused && this.#told.delete(key)) report.tell({ is: 'resumed', workload, by: 'another writer' });
     const step = this.#stepOf(workload);
     const pausedAt = workload.annotations[keys.pausedAt];
     if (step.do !== 'hold' || this.#told.get(key) === pausedAt) return;
     this.#told.set(key, pausedAt);
-    report.paused(workload, step.untilMs);
+    report.tell({ is: 'paused', workload, until: step.untilMs });
   }
 
   /** The end is a moment of the server's time, which the annotation was written in. */

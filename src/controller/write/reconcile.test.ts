@@ -60,7 +60,7 @@ test('what went back while it was written is written back', async () => {
 
 test('a write that is undone before its answer comes is noticed', async () => {
   const world = await writing();
-  world.report.reloaded = () => void world.told.push('reloaded');
+  world.report.tell = ({ is }) => void world.told.push(is);
   world.put(source('B', 10));
   const pass = world.reconcile();
   await eventually(() => world.writes.length).toBe(1);
@@ -70,7 +70,7 @@ test('a write that is undone before its answer comes is noticed', async () => {
   world.writes[0]?.json(200, webObject(20, { mark: 'B', annotations }));
   await pass;
   // In this order: the last word is the one that counts.
-  expect(world.told).toEqual(['reloaded', 'reverted']);
+  expect(world.told).toEqual(['rolled', 'reverted']);
   expect(world.waits()).toEqual([ID]);
 });
 

@@ -1,5 +1,6 @@
-import type { SourceRef } from '../../api/sources.ts';
 import { compare, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
+import type { Change } from '../../domain/outcome/change.ts';
+import type { Outcome } from '../../domain/outcome/outcome.ts';
 import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { looksAlike, refOf, type WorkloadState } from '../../model/workload-state.ts';
@@ -7,7 +8,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Setback } from '../../runtime/queue.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EngineDeps } from '../engine/engine-deps.ts';
-import type { Act, Change, Outcome, UnderWay, Written } from './act.ts';
+import type { Act, ActResult, UnderWay } from './act.ts';
 import { isRefusal, setbackOf } from './setback.ts';
 
 export interface ReconcileDeps {
@@ -29,24 +30,11 @@ export interface ReconcileDeps {
   readonly catchUp: (state: WorkloadState) => Promise<void>;
   readonly report: {
     taken(state: WorkloadState): void;
-    failed(state: WorkloadState, changes: readonly Change[], failure: Failure): void;
-    reloaded(state: WorkloadState, changes: readonly Change[], startedAt: number, written: Written): void;
-    unchanged(state: WorkloadState, changes: readonly Change[], why: 'same' | 'left', startedAt: number): void;
-    settledByOther(state: WorkloadState, ref: SourceRef): void;
-    problems(state: WorkloadState): void;
+    tell(outcome: Outcome): void;
   };
 }
 
-/** Why a pass came to nothing, when it began, and when there will be another. */
-export interface Failure {
-  readonly error: KubeError;
-  readonly startedAt: number;
-  readonly retry: string;
-}
-
 const MAX_CONFLICTS = 10;
-const SOON = 'soon';
-const WITHIN_MINUTES = 'within minutes, or at once when its template or annotations change';
 
 /** One workload: everything it waits for, in one write. Running it again is harmless. */
 export async function reconcile(deps: ReconcileDeps, key: WorkloadKey): Promise<void> {
@@ -84,18 +72,27 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
   }
 }
 
-const isUnderWay = (outcome: Outcome | UnderWay): outcome is UnderWay =>
+const isUnderWay = (outcome: ActResult | UnderWay): outcome is UnderWay =>
   typeof outcome === 'object' && 'finished' in outcome;
 
-function finish(deps: ReconcileDeps, pass: Pass, changes: readonly Change[], outcome: Outcome): void {
-  const { key, state, startedAt } = pass;
+function finish(deps: ReconcileDeps, pass: Pass, changes: readonly Change[], outcome: ActResult): void {
+  const { key, state } = pass;
   const isKnown = deps.engine.states.get(key) === state;
   settle(deps, state, changes);
   // Before what happened to the write is noticed: the last word is the one that counts.
-  if (typeof outcome === 'object') deps.report.reloaded(state, changes, startedAt, outcome);
-  else deps.report.unchanged(state, changes, outcome, startedAt);
+  deps.report.tell(outcomeOf(pass, changes, outcome));
   if (isKnown) deps.engine.wrote(state);
   if (isKnown && state.waiting.size > 0) deps.engine.open.schedule(key, state);
+}
+
+function outcomeOf({ state, startedAt }: Pass, changes: readonly Change[], result: ActResult): Outcome {
+  const { workload, lastChangeAt } = state;
+  const about = { workload, changes, startedAt };
+  if (typeof result !== 'object') return { is: 'skipped', ...about, why: result };
+  const { job } = result;
+  return job && workload.ref.kind === 'Job'
+    ? { is: 'replaced', ...about, job, lastChangeAt }
+    : { is: 'rolled', ...about, job, lastChangeAt };
 }
 
 /** Nobody waits for what goes on by itself; nothing is settled before it is done. */
@@ -106,7 +103,9 @@ async function follow(
   { finished, late }: UnderWay,
 ): Promise<void> {
   const { key, state, startedAt } = pass;
-  void late.then((error) => deps.report.failed(state, changes, { error, startedAt, retry: SOON }));
+  void late.then(({ message: error }) =>
+    deps.report.tell({ is: 'failed', workload: state.workload, changes, error, startedAt, retry: 'soon' }),
+  );
   const outcome = await finished.catch((error: unknown) => {
     // Somebody else was first, or we are told to go.
     if (!KubeError.is(error) || error.status === 409) deps.queue.retry(key);
@@ -155,7 +154,7 @@ async function settleDelivered(
     isOther ||= isDelivered || hasMoved;
     if (!isDelivered || hasMoved) continue;
     deps.engine.open.settle(state, id, current);
-    deps.report.settledByOther(state, ref);
+    deps.report.tell({ is: 'settled-by-another-writer', workload: state.workload, sources: [ref] });
   }
   return isOther;
 }
@@ -186,7 +185,7 @@ function collect(deps: ReconcileDeps, state: WorkloadState): Change[] {
       changes.push({ id, ref, verdict, difference, current, since, mark: difference === 'deleted' ? undefined : mark });
     } else if (verdict.because === 'invalid-annotation') {
       state.held = true;
-      deps.report.problems(state);
+      deps.report.tell({ is: 'invalid', workload: state.workload, problems: state.workload.intent.problems });
       return [];
     } else {
       state.waiting.delete(id);
@@ -212,6 +211,11 @@ function fail(
   error: KubeError,
 ): void {
   const isRefused = isRefusal(error);
-  deps.report.failed(state, changes, { error, startedAt, retry: isRefused ? WITHIN_MINUTES : SOON });
+  const about = { workload: state.workload, changes, error: error.message, startedAt };
+  deps.report.tell(
+    isRefused
+      ? { is: 'refused', ...about, heldUntil: 'changed or some minutes' }
+      : { is: 'failed', ...about, retry: 'soon' },
+  );
   deps.queue.retry(key, { ...setbackOf(error), isRefusal: isRefused });
 }

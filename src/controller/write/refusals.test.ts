@@ -8,7 +8,6 @@ import type { WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { KeyedQueue } from '../../runtime/queue.ts';
 import type { UnderWay, Written } from './act.ts';
-import type { Failure } from './reconcile.ts';
 
 const ID = 'ConfigMap/app';
 const MINUTE = 60_000;
@@ -20,10 +19,10 @@ async function refusing(parts: Parameters<typeof writing>[1] = {}) {
   const failed: string[] = [];
   const reloaded: string[][] = [];
   const world = await writing({ clock, queue }, { clock, queue, ...parts });
-  Object.assign(world.report, {
-    failed: (_state: unknown, _changes: unknown, { error }: Failure) => failed.push(error.reason),
-    reloaded: (_state: unknown, changes: readonly { id: string }[]) => reloaded.push(changes.map(({ id }) => id)),
-  });
+  world.report.tell = (outcome) => {
+    if (outcome.is === 'failed' || outcome.is === 'refused') failed.push(outcome.error.split(' ').at(-1) ?? '');
+    if (outcome.is === 'rolled') reloaded.push(outcome.changes.map(({ id }) => id));
+  };
   const isDue = () => (queue.dueAt(WEB) ?? Number.POSITIVE_INFINITY) <= clock.now();
   const take = async (): Promise<void> => {
     expect(isDue()).toBe(true);
