@@ -1,40 +1,39 @@
 import type { SourceRef } from '../api/sources.ts';
 import type { Verdict } from '../domain/judge/verdict.ts';
-import type { SourceId } from '../domain/ledger/source-id.ts';
-import { workloadKey } from '../domain/workload/workload.ts';
+import { refOf, type SourceId, sourceId } from '../domain/ledger/source-id.ts';
+import { type WorkloadRef, workloadKey } from '../domain/workload/workload.ts';
 import type { ReverseIndex } from './reverse-index.ts';
 import type { SourceHistory } from './sources/source-history.ts';
-import { refOf, sourceId, type WorkloadState } from './workload-state.ts';
 
 /** Where the sources of a workload are looked up. */
 export interface Known {
-  readonly graph: ReverseIndex;
+  readonly index: ReverseIndex;
   readonly sources: SourceHistory;
   readonly inScope: (namespace: string) => boolean;
 }
 
-/** Sources that a workload uses, names, or was once rolled for: `remembered` by us, or by those before us. */
+/** Sources that a workload uses, names, or was once rolled for: those are `remembered`, by us or by those before us. */
 export function* concernsOf(
-  { graph, sources, inScope }: Known,
-  state: WorkloadState,
-  remembered: Iterable<SourceId> = state.applied.keys(),
+  { index, sources, inScope }: Known,
+  ref: WorkloadRef,
+  remembered: Iterable<SourceId>,
 ): Generator<SourceRef> {
-  const { ref } = state.workload;
-  if (!inScope(ref.namespace)) return;
-  const key = workloadKey(ref);
+  const { namespace: own } = ref;
+  if (!inScope(own)) return;
+  const { literal, patterns } = index.interestOf(workloadKey(ref));
   const seen = new Set<SourceId>();
-  for (const { kind, name } of graph.literalsOf(key)) {
-    seen.add(sourceId({ kind, name }));
-    yield { kind, namespace: ref.namespace, name };
+  for (const source of literal) {
+    seen.add(sourceId(source, own));
+    yield source;
   }
-  for (const { kind, pattern } of graph.patternsOf(key)) {
-    for (const source of sources.inNamespace(kind, ref.namespace)) {
-      if (seen.has(sourceId(source.ref)) || !pattern.matches?.(source.ref.name)) continue;
-      seen.add(sourceId(source.ref));
+  for (const { kind, namespace, pattern } of patterns) {
+    for (const source of sources.inNamespace(kind, namespace)) {
+      if (seen.has(sourceId(source.ref, own)) || !pattern.matches?.(source.ref.name)) continue;
+      seen.add(sourceId(source.ref, own));
       yield source.ref;
     }
   }
-  for (const id of remembered) if (!seen.has(id)) yield refOf(id, ref.namespace);
+  for (const id of remembered) if (!seen.has(id)) yield refOf(id, own);
 }
 
 /** A change that only an unreadable annotation holds back is not forgotten: it rolls when the annotation is mended. */

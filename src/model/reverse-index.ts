@@ -1,36 +1,44 @@
-import type { SourceRef } from '../api/sources.ts';
+import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../api/sources.ts';
 import type { NamePattern } from '../domain/asks/intent.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
 
-/** What a workload may be concerned by: sources by their name, and patterns over names, in its own namespace. */
+/** What a workload may be concerned by: sources by their name, and patterns over the names of a namespace. */
 export interface Interest {
-  readonly literal: readonly { readonly kind: SourceRef['kind']; readonly name: string }[];
-  readonly patterns: readonly { readonly kind: SourceRef['kind']; readonly pattern: NamePattern }[];
+  readonly literal: readonly SourceRef[];
+  readonly patterns: readonly PatternInterest[];
 }
 
-/** Reverse index: source → workloads that use or name it. A change finds its dependents without looking at the others. */
+export interface PatternInterest {
+  readonly kind: SourceKind;
+  readonly namespace: string;
+  readonly pattern: NamePattern;
+}
+
+const NONE: Interest = { literal: [], patterns: [] };
+
+/** Source → workloads that use or name it. A change finds its dependents without looking at the others. */
 export class ReverseIndex {
-  readonly #interests = new Map<WorkloadKey, Interest & { readonly namespace: string }>();
-  readonly #byName = new Map<string, Set<WorkloadKey>>();
+  readonly #interests = new Map<WorkloadKey, Interest>();
+  readonly #byName = new Map<SourceKey, Set<WorkloadKey>>();
+  /** By the namespace of the sources. */
   readonly #byPattern = new Map<string, Set<WorkloadKey>>();
 
-  set(key: WorkloadKey, namespace: string, interest: Interest): void {
+  set(key: WorkloadKey, interest: Interest): void {
     this.remove(key);
-    this.#interests.set(key, { ...interest, namespace });
-    for (const { kind, name } of interest.literal) enter(this.#byName, `${kind}/${namespace}/${name}`, key);
-    if (interest.patterns.length > 0) enter(this.#byPattern, namespace, key);
+    this.#interests.set(key, interest);
+    for (const ref of interest.literal) enter(this.#byName, sourceKey(ref), key);
+    for (const { namespace } of interest.patterns) enter(this.#byPattern, namespace, key);
   }
 
   remove(key: WorkloadKey): void {
-    const interest = this.#interests.get(key);
-    if (!interest) return;
+    const { literal, patterns } = this.interestOf(key);
     this.#interests.delete(key);
-    for (const { kind, name } of interest.literal) leave(this.#byName, `${kind}/${interest.namespace}/${name}`, key);
-    if (interest.patterns.length > 0) leave(this.#byPattern, interest.namespace, key);
+    for (const ref of literal) leave(this.#byName, sourceKey(ref), key);
+    for (const { namespace } of patterns) leave(this.#byPattern, namespace, key);
   }
 
   *dependents(ref: SourceRef): Generator<WorkloadKey> {
-    const named = this.#byName.get(`${ref.kind}/${ref.namespace}/${ref.name}`);
+    const named = this.#byName.get(sourceKey(ref));
     if (named) yield* named;
     for (const key of this.#byPattern.get(ref.namespace) ?? []) {
       if (!named?.has(key) && this.#matches(key, ref)) yield key;
@@ -42,16 +50,15 @@ export class ReverseIndex {
     return !this.dependents(ref).next().done;
   }
 
-  literalsOf(key: WorkloadKey): Interest['literal'] {
-    return this.#interests.get(key)?.literal ?? [];
-  }
-
-  patternsOf(key: WorkloadKey): Interest['patterns'] {
-    return this.#interests.get(key)?.patterns ?? [];
+  interestOf(key: WorkloadKey): Interest {
+    return this.#interests.get(key) ?? NONE;
   }
 
   #matches(key: WorkloadKey, ref: SourceRef): boolean {
-    return this.patternsOf(key).some(({ kind, pattern }) => kind === ref.kind && pattern.matches?.(ref.name) === true);
+    return this.interestOf(key).patterns.some(
+      ({ kind, namespace, pattern }) =>
+        kind === ref.kind && namespace === ref.namespace && pattern.matches?.(ref.name) === true,
+    );
   }
 }
 

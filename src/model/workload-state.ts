@@ -1,6 +1,6 @@
 import type { SourceRef } from '../api/sources.ts';
 import type { Applied } from '../domain/ledger/applied.ts';
-import type { KeptLook } from '../domain/ledger/record.ts';
+import type { KeptTemplate } from '../domain/ledger/record.ts';
 import type { SourceId } from '../domain/ledger/source-id.ts';
 import { tellsRollout } from '../domain/workload/rollout.ts';
 import type { Workload } from '../domain/workload/workload.ts';
@@ -163,7 +163,7 @@ export function remember(looks: Look[], look: Look): readonly Look[] {
 const KEPT_LOOKS = 4;
 
 /** What the ledger remembers of recent templates. */
-export const keptLooks = (looks: readonly Look[]): readonly KeptLook[] =>
+export const keptLooks = (looks: readonly Look[]): readonly KeptTemplate[] =>
   looks.slice(-KEPT_LOOKS).map(({ full, since }) => [full, since]);
 
 export const sourceId = (ref: { readonly kind: SourceRef['kind']; readonly name: string }): SourceId =>

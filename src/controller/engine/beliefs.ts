@@ -3,7 +3,7 @@ import { kindNamed } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { believe, type Word } from '../../domain/ledger/believe.ts';
-import { type KeptLook, type LedgerRecord, parseRecord } from '../../domain/ledger/record.ts';
+import { type KeptTemplate, type LedgerRecord, parseRecord } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import { parseTime } from '../../domain/text/rfc3339.ts';
 import { firstRevision, revisionBefore } from '../../domain/workload/rollout.ts';
@@ -257,6 +257,6 @@ function recallLooks({ looks, workload }: WorkloadState, kept: Kept, applied: Ch
   );
 }
 
-function lookIn({ looks = [] }: Kept, { fullTemplateDigest }: Workload): KeptLook | undefined {
+function lookIn({ looks = [] }: Kept, { fullTemplateDigest }: Workload): KeptTemplate | undefined {
   return looks.find(([digest]) => digest === shortLook(fullTemplateDigest));
 }

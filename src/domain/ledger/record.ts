@@ -18,13 +18,13 @@ export interface LedgerRecord {
   /** The workload's revision that the write brings about: while it has that one, nobody has touched its template. */
   readonly revision?: string;
   /** Recent templates, the one that the write makes last. */
-  readonly looks?: readonly KeptLook[];
+  readonly looks?: readonly KeptTemplate[];
   /** Not all sources are mentioned: there are more than an annotation can hold. */
   readonly partial?: true;
 }
 
 /** A template in few letters, and the resource version since which there may be pods of it. */
-export type KeptLook = readonly [digest: string, since: number];
+export type KeptTemplate = readonly [digest: string, since: number];
 
 export function encodeRecord(record: LedgerRecord): string {
   return JSON.stringify({ v: 1, ...record });

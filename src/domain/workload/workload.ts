@@ -77,3 +77,11 @@ export interface Workload {
   /** The kind and name of the controlling owner, e.g. the CronJob of a Job. */
   readonly owner: { readonly kind: string; readonly name: string } | undefined;
 }
+
+/** Whether nothing changed that could change what its pods run with, or what it asks for: a scale, for example. */
+export function isAlike(one: Workload, other: Workload): boolean {
+  if (one.fullTemplateDigest !== other.fullTemplateDigest) return false;
+  const keys = Object.keys(one.annotations);
+  if (keys.length !== Object.keys(other.annotations).length) return false;
+  return keys.every((key) => one.annotations[key] === other.annotations[key]);
+}

@@ -1,7 +1,7 @@
 import type { KindName } from '../../api/kinds.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import { type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
-import { type KeptLook, withRoomFor } from '../../domain/ledger/record.ts';
+import { type KeptTemplate, withRoomFor } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
 import { keptLooks, type WorkloadState } from '../workload-state.ts';
@@ -12,7 +12,7 @@ export interface CheckpointEntry {
   readonly seq: number;
   readonly applied: Readonly<Partial<Record<SourceId, Applied>>>;
   /** Recent templates, newest last, and the revision, as they were when it was written. */
-  readonly looks?: readonly KeptLook[] | undefined;
+  readonly looks?: readonly KeptTemplate[] | undefined;
   readonly revision?: string | undefined;
   /** Pods were still being replaced: what changed afterwards is in some of them. */
   readonly coming?: true | undefined;

@@ -3,7 +3,7 @@ import type { DataObject } from '../../api/objects.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import type { Applied } from '../../domain/ledger/applied.ts';
-import type { KeptLook } from '../../domain/ledger/record.ts';
+import type { KeptTemplate } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -29,7 +29,7 @@ export interface KeptWorkload {
   readonly uid: string;
   readonly seq: number;
   readonly applied: Readonly<Record<SourceId, Applied>>;
-  readonly looks?: readonly KeptLook[];
+  readonly looks?: readonly KeptTemplate[];
   readonly revision?: string;
   /** Pods were still being replaced. */
   readonly coming?: true;

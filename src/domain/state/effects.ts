@@ -1,0 +1,26 @@
+import type { SourceRef } from '../../api/sources.ts';
+
+/** What the transitions of a workload's state ask of the outside. */
+export interface Effects {
+  /** The checkpoint has to be written: no record on the object says what is believed now. */
+  isLedgerMoved: boolean;
+  /** Something waits, and its time has to be set. */
+  isDue: boolean;
+  /** Sources whose bytes have to be read before anything can be said. */
+  readonly toRead: SourceRef[];
+  /** Changes that are in the pods already, by a rollout of another writer. */
+  readonly settledByAnother: SourceRef[];
+  /** Changes whose mark another writer took away: they wait once more. */
+  readonly reverted: SourceRef[];
+  /** The same for the second time: they wait no more. */
+  readonly undelivered: SourceRef[];
+}
+
+export const noEffects = (): Effects => ({
+  isLedgerMoved: false,
+  isDue: false,
+  toRead: [],
+  settledByAnother: [],
+  reverted: [],
+  undelivered: [],
+});

@@ -1,0 +1,123 @@
+import type { SourceRef } from '../../api/sources.ts';
+import { ABSENT, type Applied, UNKNOWN } from '../ledger/applied.ts';
+import type { SourceId } from '../ledger/source-id.ts';
+import type { Workload } from '../workload/workload.ts';
+import { hadOf, RecentTemplates, type SeenTemplate } from './recent-templates.ts';
+import { isOrdered, type StateRules } from './source-past.ts';
+
+/**
+ * When the template was written that the pods are made of, in versions of the server: after one, and not after another. All
+ * pods are newer than `after`. Between the two only the server's history can tell.
+ */
+export interface TemplateTime {
+  readonly after: number;
+  readonly upTo: number;
+  /** The Job that was started then, where pods come from Jobs. */
+  readonly job?: string | undefined;
+  /** The workload's revision at `after`, where somebody may have edited the template more than once since. */
+  readonly base?: string | undefined;
+  /** It is a template that was there before: older pods may be among them, and no order proves otherwise. */
+  readonly isReturn?: true;
+}
+
+export const UNKNOWN_TIME: TemplateTime = { after: -1, upTo: -1 };
+
+/** When the pods of a workload were made, and so what their sources held then. */
+export class PodTimes {
+  readonly templates: RecentTemplates;
+  readonly #rules: StateRules;
+  #template: TemplateTime;
+  /** Versions between which pods were last being replaced; without an end while they are. */
+  #replaced: { readonly from: number; readonly to: number };
+
+  constructor(workload: Workload, born: number | undefined, foundAfter: number, rules: StateRules) {
+    this.#rules = rules;
+    this.templates = new RecentTemplates(workload, born ?? foundAfter);
+    this.#template = born === undefined ? UNKNOWN_TIME : { after: born, upTo: born };
+    this.#replaced = { from: born ?? 0, to: workload.isRolledOut ? 0 : Number.POSITIVE_INFINITY };
+  }
+
+  get template(): TemplateTime {
+    return this.#template;
+  }
+
+  templateWritten(when: TemplateTime): void {
+    this.#template = when;
+  }
+
+  rolloutBegan(after: number): void {
+    this.#replaced = { from: after, to: Number.POSITIVE_INFINITY };
+  }
+
+  rolloutCompleted(version: number): void {
+    this.#replaced = { from: this.#replaced.from, to: version };
+  }
+
+  /** Whether pods were made, or may still be made, from a version on. */
+  isMadeSince(version: number): boolean {
+    return this.#template.upTo >= version || version < this.#replaced.to;
+  }
+
+  /** Whether all pods are newer than the present data of a source. */
+  areNewerThan(ref: SourceRef): boolean {
+    return this.#template.after >= this.#rules.sources.since(ref);
+  }
+
+  /**
+   * Whether pods may have begun with what a source held before, with what it holds now, or with anything in between: it
+   * changed about when the template did, or while pods were being made. Going back to what it held changes nothing then.
+   */
+  mayDiffer(ref: SourceRef, applied: Applied, current: Applied, { isRolledOut }: Workload): boolean {
+    const { compat, sources } = this.#rules;
+    if (compat || applied === ABSENT || current === ABSENT || current === UNKNOWN) return false;
+    if (!isOrdered(this.#rules)) return applied !== current && !isRolledOut;
+    const { after, upTo } = this.#template;
+    const since = sources.since(ref);
+    const movedAt = sources.movedAt(ref);
+    const isBeside = since > after && since <= upTo && applied !== current;
+    // Where nothing is known of the rollout itself, only what differs anyway can be open.
+    const isAfter = upTo < 0 ? applied !== current : movedAt > upTo;
+    return isBeside || (isAfter && movedAt > this.#replaced.from && movedAt < this.#replaced.to);
+  }
+
+  /**
+   * What pods have that are of a template from earlier (`returned`) and new ones made between two versions: only what both
+   * have is known. Undefined: nothing speaks against what was believed.
+   */
+  afterReturn(
+    ref: SourceRef,
+    id: SourceId,
+    returned: readonly SeenTemplate[],
+    { after, upTo }: TemplateTime,
+  ): Applied | undefined {
+    const { sources } = this.#rules;
+    const begun = isOrdered(this.#rules) ? sources.during(ref, after, upTo) : this.#unmoved(ref);
+    if (this.#isUnseen(ref) || returned.some((template) => this.#hadBy(template, ref, id, upTo) !== begun))
+      return UNKNOWN;
+    return returned.length > 0 || this.templates.unseenAfter !== undefined ? begun : undefined;
+  }
+
+  /** Whether pods of templates that we did not see may have other data. */
+  #isUnseen(ref: SourceRef): boolean {
+    const { unseenAfter } = this.templates;
+    if (unseenAfter === undefined) return false;
+    return isOrdered(this.#rules) ? this.#rules.sources.since(ref) > unseenAfter : this.#unmoved(ref) === UNKNOWN;
+  }
+
+  /** Without an order, only what never changed is known to have been the same. */
+  #unmoved(ref: SourceRef): Applied {
+    const { sources } = this.#rules;
+    return sources.movedAt(ref) === 0 ? sources.current(ref) : UNKNOWN;
+  }
+
+  /**
+   * What pods of an earlier template run with: some may have been made until now. News of sources may have come late, and
+   * then what was believed when the template was left is wrong.
+   */
+  #hadBy(template: SeenTemplate, ref: SourceRef, id: SourceId, now: number): Applied {
+    const { sources } = this.#rules;
+    if (sources.movedAt(ref) === 0 || !isOrdered(this.#rules)) return hadOf(template, id);
+    if (template.since > 0) return sources.during(ref, template.since, now);
+    return sources.isMovedBy(ref, now) ? UNKNOWN : hadOf(template, id);
+  }
+}

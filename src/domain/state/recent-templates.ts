@@ -1,0 +1,108 @@
+import { type Applied, UNKNOWN } from '../ledger/applied.ts';
+import type { KeptTemplate } from '../ledger/record.ts';
+import type { SourceId } from '../ledger/source-id.ts';
+import { tellsRollout } from '../workload/rollout.ts';
+import type { Workload } from '../workload/workload.ts';
+
+/** A template that a workload was seen to have, by short digests: with all marks (`full`) and without any (`bare`). */
+export interface SeenTemplate {
+  readonly full: string;
+  readonly bare: string;
+  /** Version at which it was first so, at the earliest; 0: it was found so. */
+  readonly since: number;
+  /** What its pods ran with when another template took its place, as far as was known then. */
+  had?: ReadonlyMap<SourceId, Applied> | undefined;
+}
+
+const MAX_TEMPLATES = 8;
+const KEPT_IN_LEDGER = 4;
+const DIGEST_DIGITS = 10;
+
+/** Few letters are enough to tell a workload's templates from one another. */
+export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_DIGITS);
+
+export const templateOf = ({ fullTemplateDigest, templateDigest }: Workload, since: number): SeenTemplate => ({
+  full: shortDigest(fullTemplateDigest),
+  bare: shortDigest(templateDigest),
+  since,
+});
+
+/** Templates of which pods may be left. Going back to one of them proves nothing about the age of the pods. */
+export class RecentTemplates {
+  /** Newest last. */
+  readonly #seen: SeenTemplate[];
+  #unseenAfter: number | undefined;
+
+  constructor(workload: Workload, since: number) {
+    this.#seen = [templateOf(workload, since)];
+  }
+
+  get newest(): SeenTemplate | undefined {
+    return this.#seen.at(-1);
+  }
+
+  /**
+   * After this version there may have been templates that we did not see, and pods of them may still be there: our next
+   * write has to make a template that certainly never was, and what another writer makes may be one of them.
+   */
+  get unseenAfter(): number | undefined {
+    return this.#unseenAfter;
+  }
+
+  /** Whether there may be pods of a template that an edit would make. */
+  mayHaveHad(fullDigest: string): boolean {
+    return this.#unseenAfter !== undefined || this.#seen.some(({ full }) => full === shortDigest(fullDigest));
+  }
+
+  /**
+   * The workload has this template from now on. Gives back those that it was before: the same with the same marks or,
+   * where somebody else edited it, the same with whatever marks.
+   */
+  replace(workload: Workload, since: number): readonly SeenTemplate[] {
+    const next = templateOf(workload, since);
+    const last = this.newest;
+    const known = this.#seen.filter(
+      ({ full, bare }) => full === next.full || (bare === next.bare && last?.bare !== bare),
+    );
+    const at = this.#seen.findIndex(({ full }) => full === next.full);
+    const [former] = at < 0 ? [] : this.#seen.splice(at, 1);
+    this.#seen.push({ ...next, since: former?.since ?? since });
+    if (this.#seen.length > MAX_TEMPLATES) this.#seen.shift();
+    return known;
+  }
+
+  /** Templates from before our time; what pods of the last one ran with is what was written down. */
+  recall(kept: readonly KeptTemplate[], applied: ReadonlyMap<SourceId, Applied>): void {
+    const now = this.newest?.full;
+    const last = kept.at(-1);
+    const former = kept.filter(([full]) => full !== now);
+    this.#seen.unshift(
+      ...former.map((each) => ({ full: each[0], bare: '', since: each[1], had: each === last ? applied : undefined })),
+    );
+  }
+
+  /** Every pod is of the present template: of those before there is none left. */
+  onlyNewestLeft(): void {
+    this.#seen.splice(0, this.#seen.length - 1);
+    this.#unseenAfter = undefined;
+  }
+
+  /** Others may have come and gone after a version, unless every pod is known to be of the present one. */
+  missedAfter(version: number, { ref, isRolledOut }: Workload): void {
+    if (!isRolledOut || !tellsRollout(ref.kind)) this.#unseenAfter = version;
+  }
+
+  /** What we wrote certainly never was before: where nobody tells when a rollout is complete, that has to do. */
+  wroteNew({ ref }: Workload): void {
+    if (!tellsRollout(ref.kind)) this.#unseenAfter = undefined;
+  }
+
+  /** What the ledger remembers, with the template that a write is about to make. */
+  kept(next?: SeenTemplate): readonly KeptTemplate[] {
+    const all = next ? [...this.#seen, next] : this.#seen;
+    return all.slice(-KEPT_IN_LEDGER).map(({ full, since }) => [full, since]);
+  }
+}
+
+/** What pods of a template ran with, as it was known when another took its place. */
+export const hadOf = ({ had }: SeenTemplate, id: SourceId): Applied => had?.get(id) ?? UNKNOWN;

@@ -1,0 +1,352 @@
+import { kindNamed } from '../../api/kinds.ts';
+import type { SourceRef } from '../../api/sources.ts';
+import { ABSENT, type Applied, compare, UNKNOWN } from '../ledger/applied.ts';
+import { type SourceId, sourceId } from '../ledger/source-id.ts';
+import type { Change } from '../outcome/change.ts';
+import { nextRevision } from '../workload/rollout.ts';
+import { isAlike, type Workload } from '../workload/workload.ts';
+import { AppliedData } from './applied-data.ts';
+import { type Effects, noEffects } from './effects.ts';
+import { isSettledByMark, OwnMarks, type OwnWrite } from './own-marks.ts';
+import { PodTimes, type TemplateTime, UNKNOWN_TIME } from './pod-times.ts';
+import { type RecentTemplates, type SeenTemplate, templateOf } from './recent-templates.ts';
+import { isOrdered, type StateRules } from './source-past.ts';
+import type { Comparison, Movement, Recalled, SeenBy, Sighting } from './transitions.ts';
+import { WaitingChanges } from './waiting-changes.ts';
+
+/**
+ * Everything believed about one workload: what its pods run with, what waits, and how we know. Written to by nobody but its
+ * own transitions.
+ *
+ * What holds after each of them, and is proven by test/model: at rest everything asked for is applied, waiting or visibly
+ * given up; a change that waits stays until it is written, settled, or no longer asked for; `seq` never goes back.
+ */
+export class WorkloadState {
+  /** Version of its creation, if we saw it; undefined when it came from a listing. */
+  readonly born: number | undefined;
+  /** Version up to which it was certainly not there: a listing showed it later, or not before our time (0). */
+  readonly foundAfter: number;
+  readonly #rules: StateRules;
+  readonly #pods: PodTimes;
+  readonly #marks = new OwnMarks();
+  readonly #applied: AppliedData;
+  readonly #waiting = new WaitingChanges();
+  #workload: Workload;
+  #editedAt: number;
+  #seq = 0;
+  /** The revision that its controller will count as soon as it has seen the newest template. */
+  #revisionDue: string | undefined;
+  /** Our write is on its way, from this template, whose pods run with this: what is seen meanwhile says nothing about it. */
+  #writing: { readonly from: SeenTemplate | undefined; readonly had: ReadonlyMap<SourceId, Applied> } | undefined;
+  #isBlocked = false;
+  #effects: Effects | undefined;
+
+  constructor(workload: Workload, rules: StateRules, born?: number, foundAfter = 0) {
+    this.#workload = workload;
+    this.#rules = rules;
+    this.born = born;
+    this.foundAfter = foundAfter;
+    this.#editedAt = born ?? 0;
+    this.#pods = new PodTimes(workload, born, foundAfter, rules);
+    this.#applied = new AppliedData(workload.ref.namespace, this.#pods, rules.sources);
+  }
+
+  get workload(): Workload {
+    return this.#workload;
+  }
+  get applied(): ReadonlyMap<SourceId, Applied> {
+    return this.#applied.entries;
+  }
+  get waiting(): ReadonlyMap<SourceId, Applied> {
+    return this.#waiting.entries;
+  }
+  /** Number of its newest record. */
+  get seq(): number {
+    return this.#seq;
+  }
+  /** Version of the event with which its template or annotations last changed; 0 while it stands as listed. */
+  get editedAt(): number {
+    return this.#editedAt;
+  }
+  get firstChangeAt(): number {
+    return this.#waiting.firstAt;
+  }
+  get lastChangeAt(): number {
+    return this.#waiting.lastAt;
+  }
+  /** How many changes another writer keeps undoing. */
+  get undelivered(): number {
+    return this.#marks.givenUp;
+  }
+  /** Nothing is written before its template or annotations change: one of them cannot be read. */
+  get isBlockedUntilChanged(): boolean {
+    return this.#isBlocked;
+  }
+  /** When the template was written that its pods are made of. */
+  get templateTime(): TemplateTime {
+    return this.#pods.template;
+  }
+
+  /** Templates of which pods may be left. */
+  get templates(): Pick<RecentTemplates, 'kept' | 'mayHaveHad'> {
+    return this.#pods.templates;
+  }
+
+  /** What the transitions since the last call ask of the outside; undefined: nothing. */
+  takeEffects(): Effects | undefined {
+    const effects = this.#effects;
+    this.#effects = undefined;
+    return effects;
+  }
+
+  /** A term began: the ledger says what was before. */
+  recall({ seq, templates, missedAfter, template }: Recalled): void {
+    this.#seq = Math.max(this.#seq, seq);
+    if (templates) this.#pods.templates.recall(templates.kept, templates.applied);
+    if (missedAfter !== undefined) this.#pods.templates.missedAfter(missedAfter, this.#workload);
+    if (template) this.#pods.templateWritten(template);
+  }
+
+  /** Another writer of ours, usually the leader before us, recorded what it did. */
+  adopt(seq: number, appliedTo: (id: SourceId) => Applied | undefined): void {
+    for (const id of this.#applied.entries.keys()) {
+      const applied = appliedTo(id);
+      if (applied !== undefined) this.#applied.set(id, applied);
+    }
+    this.#seq = seq;
+  }
+
+  /** A newer version of the object. */
+  seen(workload: Workload, sighting: Sighting): Movement {
+    const before = this.#workload;
+    const version = Number(workload.resourceVersion);
+    // What a listing shows may have happened at any moment since we last looked; the first is the safe one.
+    const moment =
+      sighting.by === 'list' ? Math.max(sighting.completeUpTo, Number(before.resourceVersion)) + 1 : version;
+    this.#workload = workload;
+    if (before.isRolledOut && !workload.isRolledOut) this.#pods.rolloutBegan(moment - 1);
+    const isComplete = !before.isRolledOut && workload.isRolledOut;
+    if (isComplete) this.#pods.rolloutCompleted(version);
+    // The parser hands the same intent and references back while only status changed.
+    const isSpec = before.intent !== workload.intent || before.references !== workload.references;
+    const isEdited = isSpec && !isAlike(before, workload);
+    if (isEdited) this.#editedAt = moment;
+    if (isEdited && sighting.by !== 'write') this.#isBlocked = false;
+    if (isSpec) this.#specSeen(before, sighting, moment);
+    if (isComplete) this.#pods.templates.onlyNewestLeft();
+    return { moment, isSpec, isEdited, isComplete };
+  }
+
+  /** A source against what the pods run with, after all that is known about them: a difference waits. */
+  compare(ref: SourceRef, { strategy, lifecycle, begunWith }: Comparison, now: number): void {
+    const id = this.#idOf(ref);
+    const current = this.#rules.sources.current(ref);
+    let applied = this.#applied.get(id);
+    if (applied === undefined) {
+      applied = begunWith();
+      // Nobody has looked at it yet: what the pods began with will be known when it is read.
+      if (applied === UNKNOWN && current === UNKNOWN) {
+        this.#ask().toRead.push(ref);
+        return;
+      }
+      this.#settle(id, applied);
+    }
+    if (isSettledByMark(this.#workload, ref, { strategy, applied }, this.#rules)) {
+      this.#settle(id, current);
+    } else if (this.#applied.isBrought(ref, id, current)) {
+      // Its own creation is nobody else's rollout: the change only arrived late.
+      if (this.#pods.template.after !== this.born) this.#settledByAnother(ref, id);
+      this.#settle(id, current);
+    } else if (this.#pods.mayDiffer(ref, applied, current, this.#workload)) {
+      this.#applied.set(id, UNKNOWN);
+    }
+    const difference = compare(this.#applied.get(id) ?? UNKNOWN, current, lifecycle);
+    if (difference === 'unread') this.#ask().toRead.push(ref);
+    else if (difference === 'settle') this.#settle(id, current);
+    else if (difference === 'same' || difference === 'keep') this.#waiting.delete(id);
+    else this.#wait(id, current, now);
+  }
+
+  /** It no longer waits: there is no difference any more, or nobody asks for it. */
+  drop(id: SourceId): void {
+    this.#waiting.delete(id);
+  }
+
+  /** The source does not concern the workload any more. */
+  forget(id: SourceId): void {
+    this.#waiting.delete(id);
+    this.#marks.renew(id);
+    if (this.#applied.delete(id)) this.#ask().isLedgerMoved = true;
+  }
+
+  /** What a source held from a version on is not known: nor is what pods began with that were made since, or still are. */
+  lostSightOf(ref: SourceRef, from: number): void {
+    const id = this.#idOf(ref);
+    const applied = this.#applied.get(id);
+    if (this.#rules.compat || !this.#pods.isMadeSince(from) || applied === undefined || applied === ABSENT) return;
+    this.#applied.set(id, UNKNOWN);
+    this.#ask().isLedgerMoved = true;
+  }
+
+  /** A Job was started from a CronJob, for all that had changed until then. */
+  ran(when: TemplateTime): void {
+    if (isOrdered(this.#rules) && when.after >= this.#pods.template.after) this.#pods.templateWritten(when);
+  }
+
+  /** An annotation that must not be guessed cannot be read: nothing is written until it is mended. */
+  block(): void {
+    this.#isBlocked = true;
+  }
+
+  /** The pods have the data of a change already, by a rollout whose writer could not tell. */
+  delivered({ id, ref, current }: Change): void {
+    this.#settle(id, current);
+    this.#ask().settledByAnother.push(ref);
+  }
+
+  writeBegan(): void {
+    this.#writing = { from: this.#pods.templates.newest, had: this.#applied.copy() };
+  }
+
+  /** The server did not take it, or nobody knows: whatever waits still waits. */
+  writeEnded(): void {
+    this.#writing = undefined;
+  }
+
+  /** The server took our PATCH. `write` is undefined where the template was not touched. */
+  writeAccepted(changes: readonly Change[], write: OwnWrite | undefined, seq: number): void {
+    const { from, had } = this.#writing ?? {};
+    this.#writing = undefined;
+    this.#number(seq);
+    if (write) {
+      this.#marks.wrote(write, this.#workload.ref.namespace);
+      this.#applied.rolledByUs();
+      this.#pods.templates.wroteNew(this.#workload);
+    }
+    if (from) from.had ??= had;
+    for (const { id, current } of changes) this.#applied.set(id, current);
+  }
+
+  /** All that was to be done about these changes is done, under this number. What came meanwhile still waits. */
+  settled(changes: readonly Change[], seq: number): void {
+    const { sources } = this.#rules;
+    this.#number(seq);
+    for (const { id, current, ref, since } of changes) {
+      this.#applied.set(id, current);
+      // A change that came while we wrote waits for the next pass. One there and back again may be in some of the pods.
+      if (sources.since(ref) === since) this.#waiting.delete(id);
+      else if (sources.current(ref) === current) this.#applied.set(id, UNKNOWN);
+    }
+    this.#waiting.passDone();
+  }
+
+  /** Our marks may be gone though the template is the same: another writer undid the rollout. True if so. */
+  noticeRevert(): boolean {
+    const { again, givenUp } = this.#marks.taken(this.#workload, this.#rules.sources);
+    if (again.length + givenUp.length === 0) return false;
+    for (const ref of [...again, ...givenUp]) this.#applied.set(this.#idOf(ref), UNKNOWN);
+    this.#ask().reverted.push(...again);
+    this.#ask().undelivered.push(...givenUp);
+    const version = Number(this.#workload.resourceVersion);
+    this.#returned([], { after: version, upTo: version });
+    return true;
+  }
+
+  #specSeen(before: Workload, sighting: Sighting, moment: number): void {
+    const { templates } = this.#pods;
+    const isListed = sighting.by === 'list';
+    if (!sighting.isFollowing) {
+      templates.replace(this.#workload, moment - 1);
+    } else if (before.fullTemplateDigest !== this.#workload.fullTemplateDigest) {
+      this.#templateReplaced(before, sighting, moment);
+      if (isListed) templates.missedAfter(moment - 1, this.#workload);
+      const { revision } = this.#workload;
+      this.#revisionDue = revision === before.revision ? nextRevision(revision, true) : undefined;
+    } else if (isListed && ![before.revision, this.#revisionDue].includes(this.#workload.revision)) {
+      this.#leftAndReturned(moment - 1);
+    }
+  }
+
+  /**
+   * The template is another than before, so there will be new pods, and they start with what the sources held at that
+   * moment. Unless it is one that was there before: then pods from that time may still be running, and new ones beside
+   * them. Nor does a template without our mark prove anything: it may be older than all that we know.
+   */
+  #templateReplaced(before: Workload, sighting: Sighting, moment: number): void {
+    const { templates } = this.#pods;
+    const news = sighting.news();
+    const when = writtenAt(before, this.#workload, { by: sighting.by, after: Math.max(moment - 1, news?.heardUpTo ?? -1) });
+    const isOurs = sighting.by === 'write' || news !== undefined;
+    if (templates.newest) templates.newest.had ??= this.#applied.copy();
+    const known = templates.replace(this.#workload, when.after);
+    const isEdited = before.templateDigest !== this.#workload.templateDigest;
+    if (isEdited) this.#marks.templateEdited(known.length === 0);
+    const isReturn = known.length > 0 || (!isOurs && templates.unseenAfter !== undefined);
+    const replacesPods = kindNamed(this.#workload.ref.kind)?.effect === 'patch';
+    if (isReturn && replacesPods) this.#returned(known, when);
+    const isReverted = !isOurs && !this.#writing && this.noticeRevert();
+    if (isReturn || !replacesPods || (isReverted && !isEdited)) return;
+    this.#pods.templateWritten(isOrdered(this.#rules) ? when : UNKNOWN_TIME);
+    if (isOrdered(this.#rules)) this.#applied.podsReplaced();
+    if (!isOurs) this.#ask().isLedgerMoved = true;
+  }
+
+  /** The template went there and back again after a version, and nobody saw when: pods may be from any time since. */
+  #leftAndReturned(after: number): void {
+    const template = { ...templateOf(this.#workload, after), had: this.#applied.copy() };
+    this.#pods.templates.missedAfter(after, this.#workload);
+    this.#returned([template], { after, upTo: Number(this.#workload.resourceVersion) });
+  }
+
+  /** Pods of these templates may be running again, and new ones as well. */
+  #returned(templates: readonly SeenTemplate[], when: TemplateTime): void {
+    if (!this.#rules.compat) this.#applied.returned(templates, when);
+    this.#pods.templateWritten({ after: -1, upTo: when.upTo, isReturn: true });
+    // A record may still say that all is well; the checkpoint knows better.
+    this.#ask().isLedgerMoved = true;
+  }
+
+  #wait(id: SourceId, current: Applied, now: number): void {
+    if (this.#marks.isGivenUp(id, current) || !this.#waiting.add(id, current, now)) return;
+    this.#marks.renew(id);
+    this.#ask().isDue = true;
+  }
+
+  /** From now on this counts as what the pods run with. */
+  #settle(id: SourceId, applied: Applied): void {
+    this.#waiting.delete(id);
+    this.#marks.renew(id);
+    if (this.#applied.get(id) === applied) return;
+    this.#applied.set(id, applied);
+    this.#ask().isLedgerMoved = true;
+  }
+
+  #settledByAnother(ref: SourceRef, id: SourceId): void {
+    this.#applied.trustAnother(id);
+    this.#ask().settledByAnother.push(ref);
+  }
+
+  /** The watch may have brought our own record, and its number, before the answer came. */
+  #number(seq: number): void {
+    this.#seq = Math.max(this.#seq, seq);
+  }
+
+  #idOf(ref: SourceRef): SourceId {
+    return sourceId(ref, this.#workload.ref.namespace);
+  }
+
+  #ask(): Effects {
+    this.#effects ??= noEffects();
+    return this.#effects;
+  }
+}
+
+/** When a template was written: a listing only says that it was after what had been heard before. */
+function writtenAt(
+  before: Workload,
+  { resourceVersion }: Workload,
+  { by, after }: { readonly by: SeenBy; readonly after: number },
+): TemplateTime {
+  const upTo = Number(resourceVersion);
+  return by === 'list' ? { after, upTo, base: before.revision } : { after: upTo, upTo };
+}

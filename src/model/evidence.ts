@@ -1,0 +1,181 @@
+import type { KindName } from '../api/kinds.ts';
+import type { SourceKind, SourceRef } from '../api/sources.ts';
+import { type Applied, UNKNOWN } from '../domain/ledger/applied.ts';
+import { believe, type Word } from '../domain/ledger/believe.ts';
+import { sourceId } from '../domain/ledger/source-id.ts';
+import { isSettledByMark } from '../domain/state/own-marks.ts';
+import type { TemplateTime } from '../domain/state/pod-times.ts';
+import { isOrdered, type StateRules } from '../domain/state/source-past.ts';
+import type { Recalled } from '../domain/state/transitions.ts';
+import type { WorkloadState } from '../domain/state/workload-state.ts';
+import type { Strategy } from '../domain/template/marks.ts';
+import { parseTime } from '../domain/text/rfc3339.ts';
+import { firstRevision, revisionBefore } from '../domain/workload/rollout.ts';
+import type { Workload } from '../domain/workload/workload.ts';
+import { appliedIn, type Kept, type PastRecords, templateIn } from './ledger/past-records.ts';
+import type { Listed } from './listed.ts';
+import type { SourceChange, SourceHistory } from './sources/source-history.ts';
+
+export interface EvidenceDeps extends Omit<StateRules, 'sources'> {
+  readonly sources: SourceHistory;
+  readonly records: PastRecords;
+  readonly checkpoint: {
+    readonly believable: boolean;
+    /** When it was last written, in milliseconds of the server's time. */
+    readonly aliveAt: number;
+    /** How far a kind of source had been heard of then, and the kind of a workload too. */
+    seenOf(source: SourceKind, workload: KindName): number | undefined;
+  };
+  readonly listed: Pick<Listed, 'has'>;
+  /** Milliseconds since the epoch by the API server's clock. */
+  readonly serverNow: () => number;
+}
+
+// The ledger is written within a second, times have no fractions, and the server's is known to a second.
+const LEDGER_LAG_MS = 3000;
+const CLOCKS_APART_S = 10;
+// As long as a rollout may take before Kubernetes calls it failed.
+const ROLLOUT_S = 600;
+
+/** What speaks for what the pods of a workload began with: marks, records, the checkpoint, the order of versions. */
+export class Evidence {
+  readonly #deps: EvidenceDeps;
+  /** Second of the beginning by the server's clock, with some allowance: there may be several servers. */
+  #beganAt = Number.POSITIVE_INFINITY;
+
+  constructor(deps: EvidenceDeps) {
+    this.#deps = deps;
+  }
+
+  /** From now on things are of our time. */
+  begin(): void {
+    this.#beganAt = Math.floor(this.#deps.serverNow() / 1000) - CLOCKS_APART_S;
+  }
+
+  /** What the past says about a workload as a whole: the number of its newest record, and how old its pods are. */
+  recalled(workload: Workload): Recalled {
+    const { records } = this.#deps;
+    const { entry, record } = records.of(workload);
+    const kept = records.newestOf(workload);
+    const way = records.wayOf(workload, kept);
+    const upTo = Number(workload.resourceVersion);
+    // Somebody took a mark away, or went back: what the checkpoint does not know is not known from elsewhere either.
+    const isOpen = Object.values(entry?.applied ?? {}).includes(UNKNOWN);
+    const seq = Math.max(record?.seq ?? 0, entry?.seq ?? 0);
+    const isKnown = !isOpen && isOrdered(this.#deps);
+    return {
+      seq,
+      templates: kept?.looks && { kept: kept.looks, applied: appliedIn(kept) },
+      missedAfter: way === 'same' ? undefined : (kept?.heardUpTo() ?? -1),
+      template:
+        way === 'back' ? { after: -1, upTo, isReturn: true } : isKnown ? this.#templateTime(workload, seq) : undefined,
+    };
+  }
+
+  /** When its pods were made at the earliest, where that is known. */
+  #templateTime(workload: Workload, seq: number): TemplateTime | undefined {
+    const { records, checkpoint } = this.#deps;
+    const record = checkpoint.believable ? records.recordOf(workload) : undefined;
+    if (record !== undefined && record.seq === seq)
+      return { ...records.templateTime(workload, record), base: record.revision && revisionBefore(record.revision) };
+    const kept = records.newestOf(workload);
+    if (records.wayOf(workload, kept) === 'same') return undefined;
+    const base = kept ? kept.revision : firstRevision(workload.revision);
+    return { after: -1, upTo: Number(workload.resourceVersion), base };
+  }
+
+  /** What is known of a workload that a listing shows, and that was not there up to a version. */
+  found({ revision, resourceVersion }: Workload, after: number): Recalled {
+    const time = { after, upTo: Number(resourceVersion), base: firstRevision(revision) };
+    return { seq: 0, templates: undefined, missedAfter: after, template: isOrdered(this.#deps) ? time : undefined };
+  }
+
+  /** What a workload that was there before us runs with. */
+  about(workload: Workload, ref: SourceRef, strategy: Strategy): Applied {
+    const { sources, compat, records } = this.#deps;
+    const { entry, record } = records.of(workload);
+    return believe({
+      markIsCurrent: isSettledByMark(workload, ref, { strategy }, this.#deps),
+      compat,
+      current: sources.current(ref),
+      record: record && this.#word(record, workload, ref),
+      checkpoint: entry && this.#word(entry, workload, ref),
+      baseline: entry || record || !this.#isMissed(workload, ref) ? sources.atListing(ref) : UNKNOWN,
+    }).applied;
+  }
+
+  /** What was written down, and whether it is still so: pods may have been made since, of data that was written since. */
+  #word(kept: Kept, workload: Workload, ref: SourceRef): Word {
+    const applied = kept.applied[sourceId(ref, workload.ref.namespace)];
+    const since = this.#deps.sources.since(ref);
+    const isEdited = since > (kept.heardUpTo(ref.kind) ?? Number.POSITIVE_INFINITY);
+    const isUnmentioned = applied === undefined && kept.partial === true;
+    const way = this.#deps.records.wayOf(workload, kept);
+    const template = way === 'back' ? templateIn(kept, workload) : undefined;
+    // Pods of an earlier template may be running again, with what there was at its time.
+    const isBefore = template !== undefined && template !== kept.looks?.at(-1) && since > template[1];
+    const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref);
+    return { seq: kept.seq, applied, isOvertaken: isBefore || (isEdited && isOpen) };
+  }
+
+  /** Whether pods may have been starting when the source was written last. A record is written as a rollout begins. */
+  #isComing({ coming, at }: Kept, ref: SourceRef): boolean {
+    const editedAt = parseTime(this.#deps.sources.get(ref)?.editedAt ?? '');
+    if (at === undefined || editedAt === undefined) return coming === true;
+    return editedAt >= at - CLOCKS_APART_S && editedAt <= at + ROLLOUT_S;
+  }
+
+  /**
+   * Whether a workload that the ledger had no time to learn of was overtaken by a change while nobody was there. Of two
+   * events in the same second the change counts as the later.
+   */
+  #isMissed({ createdAt, ref: { kind } }: Workload, ref: SourceRef): boolean {
+    const { checkpoint, sources, sharedVersions } = this.#deps;
+    const editedAt = sources.get(ref)?.editedAt;
+    if (!checkpoint.believable || editedAt === undefined || editedAt < createdAt) return false;
+    const seen = checkpoint.seenOf(ref.kind, kind);
+    if (seen !== undefined && sharedVersions()) return sources.since(ref) > seen;
+    return (parseTime(editedAt) ?? 0) * 1000 >= checkpoint.aliveAt - LEDGER_LAG_MS;
+  }
+
+  /** What a source held at a version; without one row of versions for all kinds, what it holds now. */
+  at(ref: SourceRef, version: number): Applied {
+    const { sources, sharedVersions } = this.#deps;
+    return sharedVersions() ? sources.at(ref, version) : sources.current(ref);
+  }
+
+  /**
+   * What a workload began with that a listing has only now shown, and `then` is what there was at its last version. That
+   * is the last place in the server's order where it can have begun, not the first: a change that we saw may have come
+   * before it and after the creation, and seconds have to tell. What came before our time is no reason to roll.
+   */
+  whenFound({ workload: { createdAt }, foundAfter }: WorkloadState, ref: SourceRef, then: Applied): Applied {
+    const { sources } = this.#deps;
+    const { editedAt, bornAt = '' } = sources.get(ref) ?? {};
+    // Within one second a source is created before who uses it, and edited afterwards.
+    const isLater = editedAt === undefined ? bornAt > createdAt : editedAt >= createdAt;
+    const isOfOurTime = (parseTime(editedAt ?? bornAt) ?? 0) >= this.#beganAt;
+    const isMoved = sources.since(ref) > foundAfter && isLater && isOfOurTime;
+    const before = isMoved ? sources.formerly(ref) : undefined;
+    // Edited, and perhaps nobody has seen what there was before.
+    if (isMoved && editedAt !== undefined) return before ?? UNKNOWN;
+    return before ?? (then === UNKNOWN ? sources.current(ref) : then);
+  }
+
+  /** What a workload began with, of a source that has just changed, at a version of its own. */
+  atChange(state: WorkloadState, ref: SourceRef, { change, version, strategy }: AtChange): Applied {
+    const { sources, sharedVersions, listed } = this.#deps;
+    if (!listed.has(ref)) return this.about(state.workload, ref, strategy);
+    if (!sharedVersions()) return change.before;
+    if (change.before === change.after) return sources.at(ref, version);
+    if (!change.isRead) return sources.at(ref, Math.max(state.editedAt, version - 1));
+    // Listed with the workload, or before it, and read only now.
+    return state.editedAt > 0 ? sources.at(ref, state.editedAt) : this.whenFound(state, ref, UNKNOWN);
+  }
+}
+
+interface AtChange {
+  readonly change: SourceChange;
+  readonly version: number;
+  readonly strategy: Strategy;
+}
