@@ -4,7 +4,6 @@ import type { KubeObject } from '../../src/api/objects.ts';
 import type { SourceRef } from '../../src/api/sources.ts';
 import { Engine } from '../../src/controller/engine/engine.ts';
 import type { EngineDeps } from '../../src/controller/engine/engine-deps.ts';
-import type { Policy } from '../../src/domain/judge/verdict.ts';
 import type { Source } from '../../src/domain/source/source.ts';
 import { parseWorkload } from '../../src/domain/workload/parse-workload.ts';
 import type { Workload, WorkloadKey } from '../../src/domain/workload/workload.ts';
@@ -12,6 +11,7 @@ import type { CheckpointEntry } from '../../src/model/ledger/ledger-past.ts';
 import { ReverseIndex } from '../../src/model/reverse-index.ts';
 import { SourceHistory } from '../../src/model/sources/source-history.ts';
 import { createDigest } from '../../src/runtime/digest.ts';
+import { policyOf } from '../conformance/given.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const { text: digest } = createDigest(new Uint8Array(32));
@@ -106,7 +106,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const told: string[] = [];
   const sources = new SourceHistory();
   const graph = new ReverseIndex();
-  const policy: Policy = { compat: false, autoReloadAll: false, ignoredKinds: new Set(), keys: DEFAULT_KEYS };
+  const policy = policyOf();
   const engine = new Engine({
     policy,
     lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },

@@ -1,4 +1,4 @@
-import type { SourceRef } from '../../src/api/sources.ts';
+import { SOURCE_KINDS, type SourceRef } from '../../src/api/sources.ts';
 import type { Change } from '../../src/controller/write/act.ts';
 import type { EventPost } from '../../src/kube/events/event-post.ts';
 import { newState, sourceId } from '../../src/model/workload-state.ts';
@@ -42,13 +42,27 @@ export function tellingWorld(level = 'debug', wall = 0) {
   };
 }
 
+export const verdict: Change['verdict'] = {
+  reload: true,
+  because: 'auto',
+  rule: 'auto is set',
+  container: 0,
+  strategy: 'env-vars',
+  ask: {
+    because: 'auto',
+    origin: { by: 'annotation', place: 'metadata', key: 'reloader.stakater.com/auto', value: 'true' },
+    wants: { what: 'used', kinds: SOURCE_KINDS },
+    overrides: {},
+  },
+};
+
 /** Of a source that Deployment web has to be rolled for. */
 export const change = (name: string, kind: SourceRef['kind'] = 'ConfigMap'): Change => {
   const ref: SourceRef = { kind, namespace: 'shop', name };
   return {
     id: sourceId(ref),
     ref,
-    verdict: { reload: true, because: 'auto', rule: 'auto is set', container: 0 },
+    verdict,
     difference: 'changed',
     since: 1,
     current: 'B',

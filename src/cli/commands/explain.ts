@@ -146,7 +146,10 @@ async function reportOn(
     return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;
   });
   const pausedAt = workload.annotations[settings.keys.pausedAt];
-  const pause = pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, nowMs);
+  const pause = pauseStep(
+    { paused: workload.paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs },
+    nowMs,
+  );
   // Where the controller is as silent as upstream, who asks is told all the same.
   const slips = settings.compat ? slipsIn(kind, object, settings.keys) : [];
   return {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { policyOf } from '../../../test/conformance/given.ts';
 import { APP, type Look, running, setUp, source, web } from '../../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, RECORD } from '../../api/annotations.ts';
 import { encodeRecord } from '../../domain/ledger/ledger.ts';
@@ -41,7 +42,7 @@ test.each([
   ['settles under compat, as upstream', true, []],
   ['proves nothing: other data may have been there since', false, ['ConfigMap/app']],
 ] as const)('a mark that equals the current data %s', (_what, compat, waits) => {
-  const policy = { compat, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
+  const policy = policyOf({ compat });
   const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } }, policy });
   world.sources.put(source('B', 9), false);
   world.engine.workloadSeen(web(3, { mark: 'B' }), 'list');

@@ -1,5 +1,6 @@
 import type { KindName } from '../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
+import type { Strategy } from '../../domain/asks/ask.ts';
 import type { Policy, Verdict } from '../../domain/judge/verdict.ts';
 import type { Lifecycle } from '../../domain/ledger/ledger.ts';
 import type { Timing } from '../../domain/plan/plan.ts';
@@ -10,8 +11,6 @@ import type { ReverseIndex } from '../../model/reverse-index.ts';
 import type { SourceChange, SourceHistory } from '../../model/sources/source-history.ts';
 import type { WorkloadState } from '../../model/workload-state.ts';
 import type { Clock } from '../../runtime/clock.ts';
-
-export type Strategy = 'env-vars' | 'annotations';
 
 export interface EngineDeps {
   readonly policy: Policy;

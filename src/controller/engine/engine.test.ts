@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { policyOf } from '../../../test/conformance/given.ts';
 import { APP, markOf, running, setUp, source, WEB, web } from '../../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, LAST_RELOADED_FROM } from '../../api/annotations.ts';
 
@@ -116,7 +117,7 @@ test.each([
   ['annotations', ['ConfigMap/app']],
   ['env-vars', []],
 ] as const)('Stakater: created anew with the data of the mark, %s', (strategy, waits) => {
-  const policy = { compat: true, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
+  const policy = policyOf({ compat: true });
   const lifecycle = { compat: true, reloadOnCreate: true, reloadOnDelete: false };
   const world = running({ strategy, policy, lifecycle });
   const from = { type: 'CONFIGMAP', name: 'app', namespace: 'shop', hash: markOf('B'), containerRefs: ['app'] };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { APP, web } from '../../../test/support/engine-world.ts';
-import { tellingWorld } from '../../../test/support/telling-world.ts';
+import { tellingWorld, verdict } from '../../../test/support/telling-world.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -13,7 +13,6 @@ const page = readFileSync(new URL('../../../docs/log.md', import.meta.url), 'utf
 const [, list = ''] = /<!-- list -->([\s\S]*)<!-- end of list -->/.exec(page) ?? [];
 const documented = list.split('\n').flatMap((row) => row.split('|')[1]?.match(/(?<=`)\w+(?=`)/g) ?? []);
 
-const verdict = { reload: true, because: 'auto', rule: 'auto is set', container: 0 } as const;
 const no = { reload: false, because: 'not-asked', rule: 'nobody asks', cures: ['ask'] } as const;
 const changeOf = (ref: SourceRef): Change => ({
   ...{ id: sourceId(ref), ref, verdict, difference: 'changed', since: 1, current: 'B', mark: 'b' },

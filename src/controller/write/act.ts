@@ -1,6 +1,7 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { SourceRef } from '../../api/sources.ts';
+import { namedIn, type Strategy } from '../../domain/asks/ask.ts';
 import { actionFor } from '../../domain/judge/effect.ts';
 import type { Policy, Verdict } from '../../domain/judge/verdict.ts';
 import type { Applied, Difference, SourceId } from '../../domain/ledger/ledger.ts';
@@ -15,7 +16,6 @@ import type { Workload } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { refOf, shortLook, type WorkloadState } from '../../model/workload-state.ts';
-import type { Strategy } from '../engine/engine-deps.ts';
 import { recordOf } from '../ledger/record.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replacements } from './replacements.ts';
@@ -225,9 +225,7 @@ function edited(
 
 /** All that this workload was rolled for or names: their variables are no orphans. */
 function namesOf(state: WorkloadState): { readonly kind: SourceRef['kind']; readonly name: string }[] {
-  const { of } = state.workload.intent;
-  const kinds = Object.keys(of) as SourceRef['kind'][];
-  const named = kinds.flatMap((kind) => of[kind].named.map((pattern) => ({ kind, name: pattern.text })));
+  const named = namedIn(state.workload.intent).map(({ kind, pattern }) => ({ kind, name: pattern.text }));
   const applied = [...state.applied.keys()].map((id) => {
     const [kind = 'ConfigMap', ...name] = id.split('/');
     return { kind: kind as SourceRef['kind'], name: name.join('/') };
@@ -238,7 +236,10 @@ function namesOf(state: WorkloadState): { readonly kind: SourceRef['kind']; read
 function isPauseDue(deps: ActDeps, workload: Workload, now: number): boolean {
   if (workload.ref.kind !== 'Deployment') return false;
   const pausedAt = workload.annotations[deps.policy.keys.pausedAt];
-  return pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, now).do === 'pause';
+  return (
+    pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs }, now).do ===
+    'pause'
+  );
 }
 
 /** The annotation has room for one cause only: the last. */

@@ -1,3 +1,5 @@
+import type { Intent } from '../asks/ask.ts';
+
 /** When the changes that wait for one workload are to be carried out. */
 export interface Timing {
   /** So long nothing further may change before we write. */
@@ -14,12 +16,9 @@ export function dueAt(firstChangeAt: number, lastChangeAt: number, timing: Timin
 }
 
 /** A workload's own annotations win over the flags, each for itself. */
-export function timingOf(
-  intent: { readonly quietPeriodMs: number | undefined; readonly maxWaitMs: number | undefined },
-  flags: Timing,
-): Timing {
+export function timingOf({ overrides }: Pick<Intent, 'overrides'>, flags: Timing): Timing {
   return {
-    quietPeriodMs: intent.quietPeriodMs ?? flags.quietPeriodMs,
-    maxWaitMs: intent.maxWaitMs ?? flags.maxWaitMs,
+    quietPeriodMs: overrides.quietPeriodMs ?? flags.quietPeriodMs,
+    maxWaitMs: overrides.maxWaitMs ?? flags.maxWaitMs,
   };
 }
