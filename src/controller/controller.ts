@@ -101,7 +101,7 @@ async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Wr
   const { engine, checkpoint } = core;
   if (deps.options.enableHa) {
     await checkpoint.load();
-    engine.reconsider();
+    engine.termBegan();
   }
   checkpoint.forgetPast();
   await replacements.resume();

@@ -1,6 +1,7 @@
 import type { SourceRef } from '../api/sources.ts';
 import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger/applied.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
+import type { Known } from '../model/concerns.ts';
 import type { Installation } from '../model/ledger/installation-key.ts';
 import { Listed } from '../model/listed.ts';
 import { createObjectParser, type ObjectParser } from '../model/object-parser.ts';
@@ -10,7 +11,6 @@ import { KeyedQueue } from '../runtime/queue.ts';
 import type { ControllerDeps } from './controller.ts';
 import { askingIn, pendingIn } from './engine/census.ts';
 import { Engine } from './engine/engine.ts';
-import type { EngineDeps } from './engine/engine-deps.ts';
 import type { Access } from './follow/access.ts';
 import { SourceReader } from './follow/source-reader.ts';
 import { Watches } from './follow/watches.ts';
@@ -27,7 +27,7 @@ export function createCore(
   const { options, client, clock, report, access } = deps;
   const { digest, keyId, former } = installation;
   const sources = new SourceHistory();
-  const graph = new ReverseIndex();
+  const index = new ReverseIndex();
   const queue = new KeyedQueue<WorkloadKey>({ clock });
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
   const parser = createObjectParser({ ...options, digest, former, oldRecord: (key) => oldRecords.add(key) });
@@ -40,12 +40,11 @@ export function createCore(
     policy: options,
     lifecycle: options,
     timing: options,
-    strategy: options.reloadStrategy,
     keyId,
     clock,
     serverNow: () => client.serverNow(),
     sources,
-    graph,
+    index,
     queue,
     checkpoint,
     report,
@@ -70,7 +69,7 @@ export function createCore(
   const begin = (): void => {
     begun = true;
     deps.metrics.beforeRender(() => fillGauges(deps, engine, sources, reader));
-    tellWatched(deps, engine, { graph, sources, inScope });
+    tellWatched(deps, engine, { index, sources, inScope });
   };
   return {
     sources,
@@ -140,11 +139,7 @@ function createReader(
   });
 }
 
-function tellWatched(
-  { notify, options, report }: ControllerDeps,
-  engine: Engine,
-  known: Pick<EngineDeps, 'graph' | 'sources' | 'inScope'>,
-): void {
+function tellWatched({ notify, options, report }: ControllerDeps, engine: Engine, known: Known): void {
   const asking = notify ? undefined : askingIn(engine, { ...known, policy: options });
   let sources = 0;
   for (const count of known.sources.counts().values()) sources += count;

@@ -1,5 +1,6 @@
 import type { KindName } from '../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
+import type { Strategy } from '../domain/asks/ask.ts';
 import { type Applied, UNKNOWN } from '../domain/ledger/applied.ts';
 import { believe, type Word } from '../domain/ledger/believe.ts';
 import { sourceId } from '../domain/ledger/source-id.ts';
@@ -8,7 +9,6 @@ import type { TemplateTime } from '../domain/state/pod-times.ts';
 import { isOrdered, type StateRules } from '../domain/state/source-past.ts';
 import type { Recalled } from '../domain/state/transitions.ts';
 import type { WorkloadState } from '../domain/state/workload-state.ts';
-import type { Strategy } from '../domain/template/marks.ts';
 import { parseTime } from '../domain/text/rfc3339.ts';
 import { firstRevision, revisionBefore } from '../domain/workload/rollout.ts';
 import type { Workload } from '../domain/workload/workload.ts';

@@ -2,7 +2,7 @@ import type { AnnotationKeys } from '../api/annotations.ts';
 import type { WorkloadKind } from '../api/kinds.ts';
 import type { DataObject, KubeObject, SecretProviderClassPodStatus } from '../api/objects.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
-import type { Intent, Problem } from '../domain/asks/intent.ts';
+import type { Intent, Problem } from '../domain/asks/ask.ts';
 import { slipsIn } from '../domain/asks/slips.ts';
 import { piecesOf } from '../domain/source/fingerprint.ts';
 import type { Fingerprint, Source } from '../domain/source/source.ts';

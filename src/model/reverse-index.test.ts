@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { SourceRef } from '../api/sources.ts';
 import { namePattern } from '../domain/asks/name-pattern.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
-import { ReverseIndex } from './reverse-index.ts';
+import { type Interest, ReverseIndex } from './reverse-index.ts';
 
 const NAMES = ['app', 'app-1', 'app-2', 'db', 'x'];
 const NAMESPACES = ['shop', 'blog'];
@@ -22,17 +22,24 @@ const step = fc.record({
   interest: fc.option(interest, { nil: undefined }),
 });
 
+type LocalInterest = NonNullable<(typeof step extends fc.Arbitrary<infer Step> ? Step : never)['interest']>;
+
+const inNamespace = (namespace: string, { literal, patterns }: LocalInterest): Interest => ({
+  literal: literal.map((each) => ({ ...each, namespace })),
+  patterns: patterns.map((each) => ({ ...each, namespace })),
+});
+
 test('the index finds exactly those whom trying everybody would find', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
-      const graph = new ReverseIndex();
+      const index = new ReverseIndex();
       const model = new Map<WorkloadKey, (typeof steps)[number]>();
       for (const each of steps) {
         if (each.interest) {
-          graph.set(each.key, each.namespace, each.interest);
+          index.set(each.key, inNamespace(each.namespace, each.interest));
           model.set(each.key, each);
         } else {
-          graph.remove(each.key);
+          index.remove(each.key);
           model.delete(each.key);
         }
       }
@@ -45,8 +52,8 @@ test('the index finds exactly those whom trying everybody would find', () => {
               (each.interest?.literal.some((one) => one.kind === ref.kind && one.name === name) ||
                 each.interest?.patterns.some((one) => one.kind === ref.kind && one.pattern.matches?.(name))),
           );
-          expect([...graph.dependents(ref)].sort()).toEqual(expected.map(({ key }) => key).sort());
-          expect(graph.isWanted(ref)).toBe(expected.length > 0);
+          expect([...index.dependents(ref)].sort()).toEqual(expected.map(({ key }) => key).sort());
+          expect(index.isWanted(ref)).toBe(expected.length > 0);
         }
       }
     }),

@@ -1,5 +1,5 @@
 import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../api/sources.ts';
-import type { NamePattern } from '../domain/asks/intent.ts';
+import type { NamePattern } from '../domain/asks/name-pattern.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
 
 /** What a workload may be concerned by: sources by their name, and patterns over the names of a namespace. */

@@ -80,7 +80,7 @@ export class Verdicts {
       interests(withTemplateOf(each, workload), policy),
     );
     // References count even where nobody asked: the log can then say why nothing happened.
-    const named = [...workload.references, ...asking.flatMap(({ literal }) => literal)];
+    const named = [...workload.references, ...asking.flatMap((each) => each.literal)];
     const literal = new Map<SourceKey, SourceRef>();
     for (const { kind, name } of named) literal.set(sourceKey({ kind, namespace, name }), { kind, namespace, name });
     return {

@@ -62,7 +62,14 @@ export function parse(kind: KindName, object: KubeObject, compat = false): Workl
 }
 
 export function policyOf(policy: Partial<Policy> = {}): Policy {
-  return { compat: false, autoReloadAll: false, ignoredKinds: new Set(), keys: DEFAULT_KEYS, ...policy };
+  return {
+    compat: false,
+    autoReloadAll: false,
+    ignoredKinds: new Set(),
+    keys: DEFAULT_KEYS,
+    reloadStrategy: 'env-vars',
+    ...policy,
+  };
 }
 
 /** A pod whose one container uses a source. */

@@ -80,7 +80,9 @@ describe('the period', () => {
   });
 
   test('on the pod template it is ignored', () => {
-    expect(workloadOf({ template: { [DEFAULT_KEYS.pausePeriod]: '5m' } }).intent.pausePeriodMs).toBeUndefined();
+    expect(
+      workloadOf({ template: { [DEFAULT_KEYS.pausePeriod]: '5m' } }).intent.overrides.pausePeriodMs,
+    ).toBeUndefined();
   });
 });
 

@@ -4,20 +4,25 @@ import type { KubeObject } from '../../src/api/objects.ts';
 import type { SourceRef } from '../../src/api/sources.ts';
 import { Engine } from '../../src/controller/engine/engine.ts';
 import type { EngineDeps } from '../../src/controller/engine/engine-deps.ts';
-import type { Policy } from '../../src/domain/judge/verdict.ts';
 import type { Source } from '../../src/domain/source/source.ts';
+import { WorkloadState } from '../../src/domain/state/workload-state.ts';
 import { parseWorkload } from '../../src/domain/workload/parse-workload.ts';
 import type { Workload, WorkloadKey } from '../../src/domain/workload/workload.ts';
 import type { CheckpointEntry } from '../../src/model/ledger/ledger-past.ts';
 import { ReverseIndex } from '../../src/model/reverse-index.ts';
 import { SourceHistory } from '../../src/model/sources/source-history.ts';
 import { createDigest } from '../../src/runtime/digest.ts';
+import { policyOf } from '../conformance/given.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const { text: digest } = createDigest(new Uint8Array(32));
 export const DEPLOYMENT = kindNamed('Deployment') as WorkloadKind;
 export const WEB: WorkloadKey = 'Deployment/shop/web';
 export const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
+
+/** Of a workload that was found by a listing. */
+export const stateOf = (workload: Workload): WorkloadState =>
+  new WorkloadState(workload, { compat: false, sharedVersions: () => true, sources: new SourceHistory() });
 
 export const markOf = (data: string): string => data.toLowerCase().padEnd(40, '0');
 
@@ -105,18 +110,17 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const wanted: SourceRef[] = [];
   const told: string[] = [];
   const sources = new SourceHistory();
-  const graph = new ReverseIndex();
-  const policy: Policy = { compat: false, autoReloadAll: false, ignoredKinds: new Set(), keys: DEFAULT_KEYS };
+  const index = new ReverseIndex();
+  const policy = policyOf();
   const engine = new Engine({
     policy,
     lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },
     timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 },
-    strategy: 'env-vars',
     keyId: 'k',
     clock,
     serverNow: () => clock.wall(),
     sources,
-    graph,
+    index,
     queue: {
       schedule: (key, at) => void scheduled.set(key, at),
       release: () => false,
@@ -153,7 +157,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     policy,
     engine,
     sources,
-    graph,
+    index,
     scheduled,
     wanted,
     told,
@@ -164,10 +168,18 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     remove: (ref: SourceRef, version: number) => engine.sourceChanged(ref, sources.remove(ref, version), version),
     /** As if reconcile had written: the marks are on the template, the ledger knows. */
     wrote(data: string, version: number, look: Look = {}) {
-      state().applied.set('ConfigMap/app', data);
-      state().waiting.clear();
-      state().wrote.set('ConfigMap/app', markOf(data));
+      const { workload, seq } = state();
+      const verdict = engine.verdicts.of(workload, APP);
+      if (!verdict.reload) throw new Error(verdict.rule);
+      const ids = { id: 'ConfigMap/app', ref: APP } as const;
+      const changes = [
+        { ...ids, verdict, difference: 'changed', current: data, since: sources.since(APP), mark: markOf(data) },
+      ] as const;
+      const edit = { env: [], annotations: {}, jsonPatch: false };
+      state().writeBegan();
+      state().writeAccepted(changes, { changes, edit, strategy: 'env-vars', second: 0 }, seq);
       engine.workloadSeen(web(version, { ...look, mark: data }), 'write');
+      engine.settled(state(), changes, { seq, isRecorded: true });
     },
   };
 }

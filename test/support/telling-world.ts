@@ -1,12 +1,12 @@
-import type { SourceRef } from '../../src/api/sources.ts';
+import { SOURCE_KINDS, type SourceRef } from '../../src/api/sources.ts';
+import { sourceId } from '../../src/domain/ledger/source-id.ts';
 import type { Change } from '../../src/domain/outcome/change.ts';
 import type { Failed, Rolled } from '../../src/domain/outcome/outcome.ts';
 import type { EventPost } from '../../src/kube/events/event-post.ts';
-import { newState, sourceId } from '../../src/model/workload-state.ts';
 import type { Alert } from '../../src/telemetry/alerts.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { web } from './engine-world.ts';
+import { stateOf, web } from './engine-world.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 /** What a report needs, and all that it tells. */
@@ -43,13 +43,27 @@ export function tellingWorld(level = 'debug', wall = 0) {
   };
 }
 
+export const verdict: Change['verdict'] = {
+  reload: true,
+  because: 'auto',
+  rule: 'auto is set',
+  container: 0,
+  strategy: 'env-vars',
+  ask: {
+    because: 'auto',
+    origin: { by: 'annotation', place: 'metadata', key: 'reloader.stakater.com/auto', value: 'true' },
+    wants: { what: 'used', kinds: SOURCE_KINDS },
+    overrides: {},
+  },
+};
+
 /** Of a source that Deployment web has to be rolled for. */
 export const change = (name: string, kind: SourceRef['kind'] = 'ConfigMap'): Change => {
   const ref: SourceRef = { kind, namespace: 'shop', name };
   return {
     id: sourceId(ref),
     ref,
-    verdict: { reload: true, because: 'auto', rule: 'auto is set', container: 0 },
+    verdict,
     difference: 'changed',
     since: 1,
     current: 'B',
@@ -58,7 +72,7 @@ export const change = (name: string, kind: SourceRef['kind'] = 'ConfigMap'): Cha
 };
 
 /** Of Deployment web. */
-export const state = () => newState(web(3), undefined);
+export const state = () => stateOf(web(3));
 
 /** Deployment web was rolled. */
 export const rolled = (changes: readonly Change[], parts: Partial<Omit<Rolled, 'is'>> = {}): Rolled => ({

@@ -12,30 +12,33 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
   const { client } = await startClient((exchange) => void writes.push(exchange));
   const policy = options.policy ?? world.policy;
   const none = () => {};
+  const shorten = createDigest(new Uint8Array(32)).text;
+  const { engine } = world;
   const act = createAct({
     client,
+    engine,
     policy,
-    strategy: 'env-vars',
+    shorten,
     keyId: 'k',
-    seenUpTo: () => world.engine.seen,
-    ran: none,
-    foundRun: none,
     mayStore: () => true,
-    shorten: createDigest(new Uint8Array(32)).text,
     jobs: {} as never,
     replacements: {} as never,
     parse: (_kind, object) => parsed(object),
-    seen: (workload) => world.engine.workloadSeen(workload, 'write'),
-    touch: none,
+    seen: (workload) => engine.workloadSeen(workload, 'write'),
   });
   const report: ReconcileDeps['report'] = { taken: none, tell: none };
   const deps: ReconcileDeps = {
-    engine: world.engine,
+    engine,
     sources: world.sources,
+    policy,
+    shorten,
+    keys: policy.keys,
     lifecycle: { compat: policy.compat, reloadOnCreate: false, reloadOnDelete: false },
+    timing: { quietPeriodMs: 0, maxWaitMs: 0 },
     clock: world.clock,
+    serverNow: () => client.serverNow(),
     mayWrite: () => true,
-    queue: { retry: () => 0 },
+    queue: { schedule: none, retry: () => 0 },
     isUnderWay: () => false,
     fresh: async () => {},
     isDelivered: async () => false,

@@ -3,7 +3,7 @@ import type { Resource } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { slipsIn } from '../../domain/asks/slips.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
-import { timingOf } from '../../domain/plan/plan.ts';
+import { timingOf } from '../../domain/plan/timing.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster/cluster-command.ts';
 import { type Found, findObject, findWorkload } from '../cluster/find-workload.ts';
 import { sourceTarget, type Target, workloadTarget } from '../cluster/kind-words.ts';
@@ -146,7 +146,10 @@ async function reportOn(
     return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;
   });
   const pausedAt = workload.annotations[settings.keys.pausedAt];
-  const pause = pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, nowMs);
+  const pause = pauseStep(
+    { paused: workload.paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs },
+    nowMs,
+  );
   // Where the controller is as silent as upstream, who asks is told all the same.
   const slips = settings.compat ? slipsIn(kind, object, settings.keys) : [];
   return {

@@ -2,6 +2,7 @@ import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
+import { namedIn } from '../../domain/asks/ask.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
 import { interests, judge } from '../../domain/judge/judge.ts';
 import type { JudgedSource, Policy, Verdict } from '../../domain/judge/verdict.ts';
@@ -65,12 +66,12 @@ export function diagnose(
 }
 
 function sideOf(kind: WorkloadKind, object: KubeObject, settings: Settings, compat: boolean): Side {
-  const { keys, autoReloadAll, ignoredKinds } = settings;
+  const { keys, autoReloadAll, ignoredKinds, reloadStrategy } = settings;
   const workload = parseWorkload(kind, object, { keys, compat, digest: () => '' });
   const hasOwnTemplate = workload.workloadRef === undefined;
   return {
     workload,
-    policy: { compat, keys, autoReloadAll, ignoredKinds },
+    policy: { compat, keys, autoReloadAll, ignoredKinds, reloadStrategy },
     knows: compat ? kind.kind !== 'DeploymentConfig' && hasOwnTemplate : hasOwnTemplate,
   };
 }
@@ -107,7 +108,7 @@ function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, policy
 /** Upstream forgets a pause when it is restarted; Attune ends it. */
 function overduePause(workload: Workload, settings: Settings, nowMs: number): readonly string[] {
   const pausedAt = workload.annotations[settings.keys.pausedAt];
-  const periodMs = workload.intent.pausePeriodMs;
+  const periodMs = workload.intent.overrides.pausePeriodMs;
   const step = pauseStep({ paused: workload.paused, pausedAt, periodMs }, nowMs);
   return step.do === 'resume' ? [`paused since ${pausedAt}, longer than asked: it is resumed, and rolls`] : [];
 }
@@ -123,9 +124,7 @@ function elsewhere({ workloadRef }: Workload): readonly string[] {
 function leftOver(workload: Workload, answers: readonly Difference[]): readonly string[] {
   const rolling = answers.filter(({ after }) => after !== 'nothing');
   const used = new Set([...workload.references, ...rolling.map(({ source }) => source)].map(nameOfMark));
-  for (const kind of SOURCE_KINDS) {
-    for (const { text } of workload.intent.of[kind].named) used.add(variableName(kind, text));
-  }
+  for (const { kind, pattern } of namedIn(workload.intent)) used.add(variableName(kind, pattern.text));
   const left = workload.containers
     .flatMap(({ marks }) => marks.filter(isMarkVariable).map(({ name }) => name))
     .filter((name) => !used.has(name));

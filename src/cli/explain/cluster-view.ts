@@ -4,6 +4,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { SECRET_PROVIDER_CLASS_POD_STATUSES } from '../../api/resources.ts';
 import { SOURCE_KINDS, type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
+import { namedIn } from '../../domain/asks/ask.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -12,7 +13,8 @@ import { ReverseIndex } from '../../model/reverse-index.ts';
 import { Classes } from '../../model/sources/provider-classes.ts';
 import { SourceHistory } from '../../model/sources/source-history.ts';
 import { Verdicts } from '../../model/verdicts.ts';
-import { newState, type WorkloadState } from '../../model/workload-state.ts';
+import { newState } from '../../model/workload-state.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { SOURCE_RESOURCES } from '../cluster/kind-words.ts';
 import type { LedgerView } from './ledger-view.ts';
 
@@ -105,9 +107,7 @@ export class ClusterView {
     };
     const key = workloadKey(workload.ref);
     for (const { kind, name } of this.graph.literalsOf(key)) if (name !== '') add(kind, name);
-    for (const kind of SOURCE_KINDS) {
-      for (const { literal } of workload.intent.of[kind].named) if (literal !== undefined) add(kind, literal);
-    }
+    for (const { kind, pattern } of namedIn(workload.intent)) if (pattern.literal) add(kind, pattern.literal);
     for (const { kind, pattern } of this.graph.patternsOf(key)) {
       for (const { ref } of this.sources.inNamespace(kind, this.#namespace)) {
         if (pattern.matches?.(ref.name)) add(kind, ref.name);

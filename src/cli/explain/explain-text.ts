@@ -1,5 +1,5 @@
 import type { PauseStep } from '../../domain/plan/pause.ts';
-import type { Timing } from '../../domain/plan/plan.ts';
+import type { Timing } from '../../domain/plan/timing.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
 import type { Page } from '../help.ts';
 import { type Paint, painter, span, table } from '../terminal/table.ts';

@@ -13,7 +13,8 @@ import type { FormerKey } from '../../model/ledger/former-key.ts';
 import { KEY_SECRET, keysIn, withKey } from '../../model/ledger/installation-key.ts';
 import { Runs } from '../../model/ledger/runs.ts';
 import type { SourceHistory } from '../../model/sources/source-history.ts';
-import { sourceId, type WorkloadState } from '../../model/workload-state.ts';
+import { sourceId } from '../../domain/ledger/source-id.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { createDigest, type Digest } from '../../runtime/digest.ts';
 

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { policyOf } from '../../../test/conformance/given.ts';
 import { APP, type Look, running, setUp, source, web } from '../../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, RECORD } from '../../api/annotations.ts';
 import { encodeRecord } from '../../domain/ledger/record.ts';
+import { shortDigest } from '../../domain/state/recent-templates.ts';
 import type { CheckpointEntry } from '../../model/ledger/ledger-past.ts';
-import { shortLook } from '../../model/workload-state.ts';
 
 test('what changed while nobody was there is caught up from the checkpoint', () => {
   const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });
@@ -41,7 +42,7 @@ test.each([
   ['settles under compat, as upstream', true, []],
   ['proves nothing: other data may have been there since', false, ['ConfigMap/app']],
 ] as const)('a mark that equals the current data %s', (_what, compat, waits) => {
-  const policy = { compat, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
+  const policy = policyOf({ compat });
   const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } }, policy });
   world.sources.put(source('B', 9), false);
   world.engine.workloadSeen(web(3, { mark: 'B' }), 'list');
@@ -52,7 +53,7 @@ test.each([
 const left = {
   seq: 0,
   applied: { 'ConfigMap/app': 'A' },
-  looks: [[shortLook(web(3).fullTemplateDigest), 0]],
+  looks: [[shortDigest(web(3).fullTemplateDigest), 0]],
   revision: 'r1',
   seen: { ConfigMap: 7 },
 };
@@ -134,9 +135,9 @@ test('a record that was found leaves the question when it was written', () => {
   world.sources.put(source('B', 9), false);
   world.engine.workloadSeen(web(30, { annotations: { [RECORD]: recorded('A') } }), 'list');
   world.engine.begin();
-  expect(world.state().renewal).toEqual({ after: -1, upTo: 30 });
+  expect(world.state().templateTime).toEqual({ after: -1, upTo: 30 });
   world.engine.workloadSeen(web(31, { annotations: { [RECORD]: recorded('A') }, image: 'v2' }), 'watch');
-  expect(world.state().renewal).toEqual({ after: 31, upTo: 31 });
+  expect(world.state().templateTime).toEqual({ after: 31, upTo: 31 });
 });
 
 test.each([

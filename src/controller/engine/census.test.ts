@@ -34,7 +34,11 @@ test("it is pending while Attune's pause keeps the pods from it, and not while s
 
 test('what another writer keeps undoing does not wait: it is counted for itself', () => {
   const world = running();
-  world.state().undelivered.set('ConfigMap/app', true);
+  world.put(source('B', 10));
+  for (const version of [11, 13]) {
+    world.wrote('B', version);
+    world.engine.workloadSeen(web(version + 1), 'watch');
+  }
   expect(pending(world)).toEqual({ waiting: 0, pending: 0, undelivered: 1 });
 });
 

@@ -2,10 +2,9 @@ import type { AnnotationKeys } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import { actionFor } from '../../domain/judge/effect.ts';
 import type { Policy } from '../../domain/judge/verdict.ts';
-import { concernsOf } from '../../model/concerns.ts';
-import type { WorkloadState } from '../../model/workload-state.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
+import { concernsOf, type Known } from '../../model/concerns.ts';
 import type { Engine } from './engine.ts';
-import type { EngineDeps } from './engine-deps.ts';
 
 export interface Pending {
   /** Workloads with a change that is not written yet, whatever it waits for. */
@@ -25,24 +24,21 @@ export function pendingIn(states: Iterable<WorkloadState>, keys: AnnotationKeys)
     const isHeld = workload.paused && workload.annotations[keys.pausedAt] !== undefined;
     if (changes.size > 0) waiting += 1;
     if (changes.size > 0 || isHeld) pending += 1;
-    undelivered += given.size;
+    undelivered += given;
   }
   return { waiting, pending, undelivered };
 }
 
 /** How many workloads something would happen to if one of their sources changed. */
-export function askingIn(
-  { states, verdicts }: Engine,
-  deps: Pick<EngineDeps, 'graph' | 'sources' | 'inScope'> & { readonly policy: Policy },
-): number {
+export function askingIn({ states, verdicts }: Engine, deps: Known & { readonly policy: Policy }): number {
   let count = 0;
   for (const state of states.values()) if (asks(state)) count += 1;
   return count;
 
   function asks(state: WorkloadState): boolean {
     const kind = kindNamed(state.workload.ref.kind);
-    for (const ref of kind ? concernsOf(deps, state) : []) {
-      const verdict = verdicts.of(state, ref);
+    for (const ref of kind ? concernsOf(deps, state.workload.ref, state.applied.keys()) : []) {
+      const verdict = verdicts.of(state.workload, ref);
       if (kind && verdict.reload && actionFor(kind, state.workload, [verdict], deps.policy) !== 'none') return true;
     }
     return false;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { policyOf } from '../../../test/conformance/given.ts';
 import { APP, markOf, running, setUp, source, WEB, web } from '../../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, LAST_RELOADED_FROM } from '../../api/annotations.ts';
 
@@ -116,9 +117,9 @@ test.each([
   ['annotations', ['ConfigMap/app']],
   ['env-vars', []],
 ] as const)('Stakater: created anew with the data of the mark, %s', (strategy, waits) => {
-  const policy = { compat: true, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
+  const policy = policyOf({ compat: true, reloadStrategy: strategy });
   const lifecycle = { compat: true, reloadOnCreate: true, reloadOnDelete: false };
-  const world = running({ strategy, policy, lifecycle });
+  const world = running({ policy, lifecycle });
   const from = { type: 'CONFIGMAP', name: 'app', namespace: 'shop', hash: markOf('B'), containerRefs: ['app'] };
   const text = JSON.stringify({ ...from, observedAt: 1 });
   world.put(source('B', 10));
@@ -141,7 +142,7 @@ test('an unreadable annotation holds a change back, and mending it lets it go', 
   world.engine.workloadSeen(web(3, { annotations: broken }), 'list');
   world.engine.begin();
   world.put(source('B', 10));
-  world.state().held = true;
+  world.state().block();
   world.scheduled.clear();
   world.engine.workloadSeen(web(11), 'watch');
   expect(world.waits()).toEqual(['ConfigMap/app']);
@@ -190,7 +191,7 @@ test('a namespace that is heard of after all that is in it: each workload began 
   isSelected = false;
   world.put(source('B', 107));
   isSelected = true;
-  world.state().applied.clear();
+  world.state().forget('ConfigMap/app');
   world.engine.namespaceChanged('shop', 101);
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });

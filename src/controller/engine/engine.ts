@@ -3,8 +3,7 @@ import type { Verdict } from '../../domain/judge/verdict.ts';
 import { ABSENT, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { type SourceId, sourceId } from '../../domain/ledger/source-id.ts';
 import type { Change } from '../../domain/outcome/change.ts';
-import { dueAt, timingOf } from '../../domain/plan/plan.ts';
-import type { OwnWrite } from '../../domain/state/own-marks.ts';
+import { dueTime } from '../../domain/plan/gate.ts';
 import type { SeenBy, Sighting } from '../../domain/state/transitions.ts';
 import { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
@@ -64,13 +63,13 @@ export class Engine {
       if (after === UNKNOWN && index.isWanted(ref)) want(ref);
       return;
     }
-    const judged: [Workload, Verdict][] = [];
+    const judged: [WorkloadState, Verdict][] = [];
     for (const key of index.dependents(ref)) {
       const state = this.states.get(key);
       if (!state) continue;
       if (unseenFrom !== undefined) state.lostSightOf(ref, unseenFrom);
       const verdict = this.verdicts.of(state.workload, ref);
-      judged.push([state.workload, verdict]);
+      judged.push([state, verdict]);
       this.#compare(state, ref, verdict, () =>
         this.#evidence.atChange(state, ref, { change, version, strategy: this.#strategyOf(verdict) }),
       );
@@ -113,11 +112,10 @@ export class Engine {
     return waiting.promise;
   }
 
-  /** The server took our PATCH, and this is its answer: no need to wait for the watch. */
-  writeAccepted(state: WorkloadState, changes: readonly Change[], write: OwnWrite | undefined, answer: Answer): void {
-    state.writeAccepted(changes, write, answer.seq);
-    if (!answer.isRecorded) this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
-    this.workloadSeen(answer.workload, 'write');
+  /** All that was to be done about these changes is done; `isRecorded`: the object itself says so. */
+  settled(state: WorkloadState, changes: readonly Change[], { seq, isRecorded }: Settlement): void {
+    state.settled(changes, seq);
+    if (!isRecorded) this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
   }
 
   /** A pass is over. What came while it was under way, a source's change or another writer's, counts from now on. */
@@ -188,9 +186,9 @@ export class Engine {
     }
   }
 
-  schedule(key: WorkloadKey, { firstChangeAt, lastChangeAt, workload }: WorkloadState): void {
+  schedule(key: WorkloadKey, state: WorkloadState): void {
     this.#deps.report.queued();
-    this.#deps.queue.schedule(key, dueAt(firstChangeAt, lastChangeAt, timingOf(workload.intent, this.#deps.timing)));
+    this.#deps.queue.schedule(key, dueTime(state, this.#deps.timing));
   }
 
   /** A newer version of a workload that we know. */
@@ -307,11 +305,7 @@ export class Engine {
   }
 }
 
-/** What came back for a write of ours. */
-interface Answer {
-  readonly workload: Workload;
-  /** The number that the write carried. */
+interface Settlement {
   readonly seq: number;
-  /** Whether the record on the object says everything. */
   readonly isRecorded: boolean;
 }

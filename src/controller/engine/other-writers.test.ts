@@ -89,7 +89,7 @@ test('a mark that another writer removes is applied once more, then never again 
   world.wrote('B', 13);
   world.engine.workloadSeen(web(14), 'watch');
   expect([world.told.at(-1), world.waits()]).toEqual(['undelivered', []]);
-  expect(world.state().undelivered.size).toBe(1);
+  expect(world.state().undelivered).toBe(1);
   world.put(source('C', 15));
   expect(world.waits()).toEqual(['ConfigMap/app']);
 });

@@ -3,14 +3,14 @@ import { APP, parsed, running, source, web, webObject } from '../../../test/supp
 import { listOf } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { History } from './server-history.ts';
+import { ServerHistory } from './server-history.ts';
 
 type World = ReturnType<typeof running>;
 
 /** Asks a server that remembers this object. */
 async function isNewer(then: KubeObject, { sources, state }: World): Promise<boolean> {
   const { client } = await startClient({ list: [(e) => e.json(200, listOf([then], '10'))] });
-  const history = new History({ client, sources, parse: (_kind, object) => parsed(object) });
+  const history = new ServerHistory({ client, sources, parse: (_kind, object) => parsed(object) });
   return await history.isNewer(state(), APP);
 }
 

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { WEB, web } from '../../../test/support/engine-world.ts';
+import { stateOf, WEB, web } from '../../../test/support/engine-world.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
-import { tellingWorld } from '../../../test/support/telling-world.ts';
+import { change, tellingWorld } from '../../../test/support/telling-world.ts';
 import type { ShardContent } from '../../model/ledger/ledger-shard.ts';
-import { newState } from '../../model/workload-state.ts';
 import { LedgerReport } from '../report/ledger-report.ts';
 import { Checkpoint } from './checkpoint.ts';
 
@@ -38,7 +37,7 @@ async function ledger({ wall = SERVER_MS, catchUpMaxMs = Number.POSITIVE_INFINIT
     else exchange.json(stored ? 200 : 404, stored ?? {}, date());
   };
   const { client } = await startClient(answer, { clock });
-  const state = newState(web(3), undefined);
+  const state = stateOf(web(3));
   const checkpoint = new Checkpoint({
     client,
     clock,
@@ -58,7 +57,7 @@ async function ledger({ wall = SERVER_MS, catchUpMaxMs = Number.POSITIVE_INFINIT
     lines,
     metric,
     apply(data: string) {
-      state.applied.set('ConfigMap/app', data);
+      state.settled([{ ...change('app'), current: data, since: 0 }], 0);
       checkpoint.touch(WEB);
     },
     /** What an earlier process left. */

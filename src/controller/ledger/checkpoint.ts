@@ -2,6 +2,7 @@ import type { KindName } from '../../api/kinds.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import type { Applied } from '../../domain/ledger/applied.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -16,7 +17,6 @@ import {
   type ShardContent,
   shardOf,
 } from '../../model/ledger/ledger-shard.ts';
-import type { WorkloadState } from '../../model/workload-state.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { LedgerReport } from '../report/ledger-report.ts';
 

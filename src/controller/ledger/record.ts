@@ -1,27 +1,20 @@
 import type { Applied } from '../../domain/ledger/applied.ts';
 import { encodeRecord, partOfRecord } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
-import type { Change } from '../../domain/outcome/change.ts';
+import type { WritePlan } from '../../domain/plan/plan.ts';
+import { type SeenTemplate, shortDigest, templateOf } from '../../domain/state/recent-templates.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { digestAfter } from '../../domain/template/template-digest.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import { nextRevision } from '../../domain/workload/rollout.ts';
-import { keptLooks, lookOf, shortLook, type WorkloadState } from '../../model/workload-state.ts';
 
 export interface RecordDeps {
   readonly keyId: string;
-  /** The newest resource version that we know of. */
-  readonly seenUpTo: () => number;
+  /** The newest version of the server that we know of. */
+  readonly engine: { readonly seen: number };
   /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
   readonly shorten: (text: string) => string;
-}
-
-export interface Recorded {
-  readonly state: WorkloadState;
-  readonly changes: readonly Change[];
-  /** Undefined: the template is not touched. */
-  readonly edit: TemplateEdit | undefined;
-  readonly now: number;
 }
 
 // All annotations of an object together may have 256 KiB. What does not fit into our part is kept by the checkpoint.
@@ -36,11 +29,12 @@ const MARGIN = 1024;
  */
 export function recordOf(
   deps: RecordDeps,
-  { state, changes, edit, now }: Recorded,
+  state: WorkloadState,
+  { changes, now }: Pick<WritePlan, 'changes' | 'now'>,
+  edit: TemplateEdit | undefined,
 ): { readonly text: string | undefined; readonly whole: boolean } {
   const { uid, templateDigest, revision, annotationBytes } = state.workload;
-  const sources: Record<SourceId, Applied> = {};
-  for (const [id, applied] of state.applied) sources[id] = applied;
+  const sources: Record<SourceId, Applied> = Object.fromEntries(state.applied);
   for (const { id, current } of changes) sources[id] = current;
   for (const id of Object.keys(sources) as SourceId[]) if (!deps.mayStore(id)) delete sources[id];
   const record = {
@@ -49,10 +43,10 @@ export function recordOf(
     key: deps.keyId,
     template: templateDigest,
     sources,
-    seen: deps.seenUpTo(),
+    seen: deps.engine.seen,
     at: Math.floor(now / 1000),
     revision: nextRevision(revision, edit !== undefined),
-    looks: keptLooks(edit ? [...state.looks, lookAfter(deps, state, edit)] : state.looks),
+    looks: state.templates.kept(edit && templateAfter(deps, state, edit)),
   };
   const maxBytes = Math.min(OUR_PART, ALL_ANNOTATIONS - annotationBytes - MARGIN);
   const text = encodeRecord(record);
@@ -62,6 +56,6 @@ export function recordOf(
   return { text: partOfRecord(record, maxBytes, first), whole: false };
 }
 
-function lookAfter({ shorten, seenUpTo }: RecordDeps, { workload }: WorkloadState, edit: TemplateEdit) {
-  return { ...lookOf(workload, seenUpTo()), full: shortLook(digestAfter(workload, edit, shorten)) };
+function templateAfter({ shorten, engine }: RecordDeps, { workload }: WorkloadState, edit: TemplateEdit): SeenTemplate {
+  return { ...templateOf(workload, engine.seen), full: shortDigest(digestAfter(workload, edit, shorten)) };
 }

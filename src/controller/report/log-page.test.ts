@@ -1,24 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { APP, web } from '../../../test/support/engine-world.ts';
-import { change, failed, rolled, tellingWorld } from '../../../test/support/telling-world.ts';
+import { APP, stateOf, web } from '../../../test/support/engine-world.ts';
+import { change, failed, rolled, tellingWorld, verdict } from '../../../test/support/telling-world.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { newState } from '../../model/workload-state.ts';
 import { Report } from './report.ts';
 
 const page = readFileSync(new URL('../../../docs/log.md', import.meta.url), 'utf8');
 const [, list = ''] = /<!-- list -->([\s\S]*)<!-- end of list -->/.exec(page) ?? [];
 const documented = list.split('\n').flatMap((row) => row.split('|')[1]?.match(/(?<=`)\w+(?=`)/g) ?? []);
 
-const verdict = { reload: true, because: 'auto', rule: 'auto is set', container: 0 } as const;
 const no = { reload: false, because: 'not-asked', rule: 'nobody asks', cures: ['ask'] } as const;
 const broken = web(3, { annotations: { 'deployment.reloader.stakater.com/pause-period': 'x' } });
 
 /** Says everything about workloads and sources that it can say. */
 function sayAll(report: Report): void {
   const error = new KubeError({ verb: 'get', path: '/x', status: 403, reason: 'Forbidden' });
-  const state = newState(web(3), undefined);
+  const state = stateOf(web(3));
   const { workload } = state;
   const many = [change(APP.name), change('other')];
   const turn = { before: 'A', after: 'B', flagsMoved: false };

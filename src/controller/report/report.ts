@@ -2,6 +2,7 @@ import { SOURCE_TYPE, type SourceRef } from '../../api/sources.ts';
 import { inactionOf } from '../../domain/judge/effect.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
 import { ABSENT, UNKNOWN } from '../../domain/ledger/applied.ts';
+import { sourceId } from '../../domain/ledger/source-id.ts';
 import type { Change } from '../../domain/outcome/change.ts';
 import type {
   Failed,
@@ -16,9 +17,9 @@ import type {
   Skipped,
   Undelivered,
 } from '../../domain/outcome/outcome.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { Workload, WorkloadRef } from '../../domain/workload/workload.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
-import { sourceId, type WorkloadState } from '../../model/workload-state.ts';
 import type { Alert } from '../../telemetry/alerts.ts';
 import type { LogFields } from '../../telemetry/log.ts';
 import type { SystemReportDeps } from './ledger-report.ts';
@@ -127,7 +128,7 @@ export class Report extends SystemReport {
   }
 
   /** Its turn has come. */
-  taken({ dueAt }: WorkloadState): void {
+  taken(dueAt: number): void {
     const { metrics, clock } = this.#deps;
     metrics.observe('reloader_workqueue_latency_seconds', {}, Math.max(0, clock.now() - dueAt) / 1000);
   }

@@ -1,5 +1,5 @@
 import type { SourceRef } from '../../api/sources.ts';
-import { sourceId } from '../../model/workload-state.ts';
+import { sourceId } from '../../domain/ledger/source-id.ts';
 
 // An Event's message has room for about 1,000 characters, and nobody reads more names than a few.
 const MAX_LISTED = 10;
@@ -19,17 +19,22 @@ export function listed(refs: readonly SourceRef[]): string {
 /** For a field of the log: `ConfigMap/a,Secret/b and 7 more`. */
 export function listedIds(refs: readonly SourceRef[]): string {
   const fits = fitting(refs);
-  return refs.slice(0, fits).map(sourceId).join(',') + andMore(refs.length - fits);
+  return (
+    refs
+      .slice(0, fits)
+      .map((ref) => sourceId(ref))
+      .join(',') + andMore(refs.length - fits)
+  );
 }
 
 /** For programs: all of them, or as many as there is room for and a sign that there are more. */
 export function carried(refs: readonly SourceRef[]): string {
-  const text = refs.map(sourceId).join(',');
+  const text = refs.map((ref) => sourceId(ref)).join(',');
   return text.length <= MAX_CARRIED ? text : `${text.slice(0, text.lastIndexOf(',', MAX_CARRIED))},${CUT}`;
 }
 
 /** Whether a text of `carried` is about a source; `perhaps` if it was cut before its end. */
-export function isCarried(text: string, ref: Pick<SourceRef, 'kind' | 'name'>): 'yes' | 'no' | 'perhaps' {
+export function isCarried(text: string, ref: SourceRef): 'yes' | 'no' | 'perhaps' {
   const ids = text.split(',');
   if (ids.includes(sourceId(ref))) return 'yes';
   return ids.at(-1) === CUT ? 'perhaps' : 'no';

@@ -1,55 +1,45 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import type { SourceRef } from '../../api/sources.ts';
-import { actionFor } from '../../domain/judge/effect.ts';
 import type { Policy } from '../../domain/judge/verdict.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
-import type { Change } from '../../domain/outcome/change.ts';
-import type { NewJob, Skipped } from '../../domain/outcome/outcome.ts';
-import { pauseStep } from '../../domain/plan/pause.ts';
-import { variableName } from '../../domain/template/marks.ts';
-import { type Patch, patchOf } from '../../domain/template/patch.ts';
-import { digestAfter } from '../../domain/template/template-digest.ts';
-import { editTemplate, type TemplateEdit } from '../../domain/template/template-edit.ts';
+import type { NewJob } from '../../domain/outcome/outcome.ts';
+import type { PatchPlan, ReplacePlan, RestartPlan, RunPlan, WritePlan } from '../../domain/plan/plan.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
+import { patchOf } from '../../domain/template/patch.ts';
 import { formatTime } from '../../domain/text/rfc3339.ts';
-import { tellsRollout } from '../../domain/workload/rollout.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { refOf, shortLook, type WorkloadState } from '../../model/workload-state.ts';
-import type { Strategy } from '../engine/engine-deps.ts';
+import type { Engine } from '../engine/engine.ts';
 import { recordOf } from '../ledger/record.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replacements } from './replacements.ts';
 
-export type ActResult = Written | Skipped['why'];
-
-/** With the Job that there is now, where it takes one. */
+/** What a write left in the cluster. */
 export interface Written {
+  /** The Job that there is now, where it takes one. */
   readonly job: NewJob | undefined;
+  /** Its number in the ledger. */
+  readonly seq: number;
+  /** Whether a record on the object says everything. */
+  readonly isRecorded: boolean;
 }
 
 /** It has begun, takes its time, and goes on by itself; nothing is done before `finished`. */
 export interface UnderWay {
-  readonly finished: Promise<ActResult>;
+  readonly finished: Promise<Written>;
   /** Resolves when it takes longer than usual, with what may be the matter. */
   readonly late: Promise<KubeError>;
 }
 
-/** Carries changes out. Throws what the API server refuses. */
-export type Act = (state: WorkloadState, changes: readonly Change[]) => Promise<ActResult | UnderWay>;
+/** Carries a plan out. Throws what the API server refuses. */
+export type Act = (state: WorkloadState, plan: WritePlan) => Promise<Written | UnderWay>;
 
 export interface ActDeps {
   readonly client: KubeClient;
   readonly policy: Policy;
-  readonly strategy: Strategy;
   readonly keyId: string;
-  /** The newest resource version that we know of. */
-  readonly seenUpTo: () => number;
-  /** A Job was started from a CronJob, at this moment of the server's time. */
-  readonly ran: (state: WorkloadState, version: number) => void;
-  /** A Job turned out to have been started from a CronJob some time ago. */
-  readonly foundRun: (job: Workload) => void;
+  readonly engine: Pick<Engine, 'seen' | 'runSeen'>;
   /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
   /** A short text that stands for a long one. */
@@ -57,10 +47,8 @@ export interface ActDeps {
   readonly jobs: Jobs;
   readonly replacements: Pick<Replacements, 'replace'>;
   readonly parse: (kind: WorkloadKind, object: KubeObject) => Workload;
-  /** The answer to a write is the newest object: no need to wait for the watch. */
+  /** The newest object, in the answer to a write. */
   readonly seen: (workload: Workload) => void;
-  /** Remembers what the object itself does not carry. */
-  readonly touch: (state: WorkloadState) => void;
 }
 
 const JOBS = kindNamed('Job') as WorkloadKind;
@@ -69,53 +57,47 @@ const JOBS = kindNamed('Job') as WorkloadKind;
 export const FIELD_MANAGER = 'Reloader';
 
 export function createAct(deps: ActDeps): Act {
-  return async (state, changes) => {
-    const kind = kindNamed(state.workload.ref.kind);
-    if (!kind) return 'nothing-to-write';
-    const verdicts = changes.map((change) => change.verdict);
-    const action = actionFor(kind, state.workload, verdicts, deps.policy);
-    if (action === 'none') return done(deps, state, 'left-alone');
-    const now = deps.client.serverNow();
-    const edit = edited(deps, state, changes, now);
-    // Upstream looks at the template even where it does not write it.
-    if (action === 'restart' && (edit || !deps.policy.compat)) {
-      return patch(deps, { kind, state, changes, edit: undefined, now });
+  return (state, plan) => {
+    switch (plan.do) {
+      case 'run':
+        return run(deps, state, plan);
+      case 'replace':
+        return replace(deps, state, plan);
+      default:
+        return patch(deps, state, plan);
     }
-    if (edit === undefined) return done(deps, state, 'nothing-to-write');
-    if (action === 'patch') return patch(deps, { kind, state, changes, edit, now });
-    if (action === 'replace') return replace(deps, state, edit);
-    const seq = state.seq + 1;
-    const job = await run(deps, { state, changes, edit, now });
-    return written(deps, state, seq, job);
   };
 }
 
-async function replace(deps: ActDeps, state: WorkloadState, edit: TemplateEdit): Promise<ActResult | UnderWay> {
+async function replace(deps: ActDeps, state: WorkloadState, { edit }: ReplacePlan): Promise<Written | UnderWay> {
   const seq = state.seq + 1;
   const { finished, late } = await deps.replacements.replace(state, edit);
-  if (!late) return written(deps, state, seq, await finished);
-  return { late, finished: finished.then((job) => written(deps, state, seq, job)) };
+  if (!late) return withJob(seq, await finished);
+  return { late, finished: finished.then((job) => withJob(seq, job)) };
 }
 
-/** The watch may have brought the Job, and the number with it. */
-function written(deps: ActDeps, state: WorkloadState, seq: number, job: KubeObject | undefined): ActResult {
-  state.seq = Math.max(state.seq, seq);
-  return done(deps, state, { job: job && { name: job.metadata.name, uid: job.metadata.uid } });
-}
+const withJob = (seq: number, job: KubeObject | undefined): Written => ({
+  job: job && { name: job.metadata.name, uid: job.metadata.uid },
+  seq,
+  isRecorded: false,
+});
 
-/** The Job that runs; undefined if it is known by its name and no more. */
-async function run(
-  deps: ActDeps,
-  { state, changes, edit, now }: Omit<Rollout, 'kind'>,
-): Promise<KubeObject | undefined> {
+/** The Job is unknown where its name is all that is known of it. */
+async function run(deps: ActDeps, state: WorkloadState, plan: RunPlan): Promise<Written> {
+  const { changes, edit } = plan;
+  const seq = state.seq + 1;
   // Where Jobs are not followed nobody would read it.
   const isRecorded = !deps.policy.compat && !deps.policy.ignoredKinds.has('Job');
-  const record = isRecorded ? recordOf(deps, { state, changes, edit, now }).text : undefined;
+  const record = isRecorded ? recordOf(deps, state, plan, edit).text : undefined;
   const { when, job } = await deps.jobs.run(state, changes, { edit, record });
-  if (when === 'now') deps.ran(state, Number(job.metadata.resourceVersion));
-  if (when === 'now' || !job) return job;
-  deps.foundRun(deps.parse(JOBS, job));
-  if (changes.every(({ id, current }) => state.applied.get(id) === current)) return job;
+  if (when === 'now') {
+    const version = Number(job.metadata.resourceVersion);
+    state.ran({ after: version, upTo: version });
+  }
+  if (when === 'now' || !job) return withJob(seq, job);
+  // It was started some time ago.
+  deps.engine.runSeen(deps.parse(JOBS, job), undefined);
+  if (changes.every(({ id, current }) => state.applied.get(id) === current)) return withJob(seq, job);
   throw new KubeError({
     verb: 'create',
     path: `jobs/${job.metadata.namespace}/${job.metadata.name}`,
@@ -125,119 +107,29 @@ async function run(
   });
 }
 
-/** No record rides on the object, so the checkpoint has to know: a new number makes it the newest word. */
-function done(deps: ActDeps, state: WorkloadState, outcome: ActResult): ActResult {
-  deps.touch(state);
-  return outcome;
-}
-
-interface Rollout {
-  readonly kind: WorkloadKind;
-  readonly state: WorkloadState;
-  readonly changes: readonly Change[];
-  /** Undefined: restarted without touching the template. */
-  readonly edit: TemplateEdit | undefined;
-  /** One moment for all that is written. */
-  readonly now: number;
-}
-
-async function patch(deps: ActDeps, { kind, state, changes, edit, now }: Rollout): Promise<ActResult> {
+async function patch(deps: ActDeps, state: WorkloadState, plan: PatchPlan | RestartPlan): Promise<Written> {
   const { workload } = state;
-  const record = deps.policy.compat ? undefined : recordOf(deps, { state, changes, edit, now });
+  const { changes, strategy, now } = plan;
+  const kind = kindNamed(workload.ref.kind) as WorkloadKind;
+  const edit = plan.do === 'patch' ? plan.edit : undefined;
+  const record = deps.policy.compat ? undefined : recordOf(deps, state, plan, edit);
+  const second = formatTime(now / 1000);
   const { type, body } = patchOf(kind, workload, edit, {
     ...(record?.text !== undefined && { record: record.text }),
-    ...(edit === undefined && { restartAt: formatTime(now / 1000) }),
-    ...(isPauseDue(deps, workload, now) && {
-      pause: { pausedAt: formatTime(now / 1000) },
-    }),
+    ...(plan.do === 'restart' && { restartAt: second }),
+    ...(plan.do === 'patch' && plan.isPaused && { pause: { pausedAt: second } }),
     keys: deps.policy.keys,
   });
   const seq = state.seq + 1;
-  const left = state.looks.at(-1);
-  const had = new Map(state.applied);
-  const answer = await send(deps, { kind, state }, { type, body });
-  noteMarks(deps, { state, changes, edit, now });
-  if (left) left.had ??= had;
-  for (const { id, current } of changes) state.applied.set(id, current);
-  // The watch may have brought our own record before the answer came.
-  state.seq = Math.max(state.seq, seq);
-  if (!record?.whole) deps.touch(state);
-  deps.seen(deps.parse(kind, answer));
-  return { job: undefined };
-}
-
-async function send(
-  deps: ActDeps,
-  { kind, state }: Pick<Rollout, 'kind' | 'state'>,
-  { type, body }: Pick<Patch, 'type' | 'body'>,
-): Promise<KubeObject> {
-  state.writing = true;
+  state.writeBegan();
+  let answer: KubeObject;
   try {
-    return await deps.client.patch(kind, state.workload.ref, body, { type, fieldManager: FIELD_MANAGER });
-  } finally {
-    state.writing = false;
+    answer = await deps.client.patch(kind, workload.ref, body, { type, fieldManager: FIELD_MANAGER });
+  } catch (error) {
+    state.writeEnded();
+    throw error;
   }
-}
-
-function edited(
-  deps: ActDeps,
-  state: WorkloadState,
-  changes: readonly Change[],
-  now: number,
-): TemplateEdit | undefined {
-  const { workload } = state;
-  const alive = new Set([...workload.references, ...namesOf(state)].map(({ kind, name }) => variableName(kind, name)));
-  return editTemplate(
-    workload,
-    changes.map(({ ref, verdict, mark }) => ({ ref, container: verdict.container, mark: mark ?? 'deleted' })),
-    {
-      strategy: deps.strategy,
-      compat: deps.policy.compat,
-      observedAt: Math.floor(now / 1000),
-      usedOrNamed: (variable) => alive.has(variable),
-      nudge: deps.shorten(`${workload.uid} ${workload.resourceVersion}`),
-      // Pods of a template that was there before may still be running, with the data of that time.
-      isKnown: (edit) => {
-        const full = shortLook(digestAfter(workload, edit, deps.shorten));
-        return state.unseenAfter !== undefined || state.looks.some((look) => look.full === full);
-      },
-    },
-  );
-}
-
-/** All that this workload was rolled for or names: their variables are no orphans. */
-function namesOf(state: WorkloadState): { readonly kind: SourceRef['kind']; readonly name: string }[] {
-  const { of } = state.workload.intent;
-  const kinds = Object.keys(of) as SourceRef['kind'][];
-  const named = kinds.flatMap((kind) => of[kind].named.map((pattern) => ({ kind, name: pattern.text })));
-  const applied = [...state.applied.keys()].map((id) => {
-    const [kind = 'ConfigMap', ...name] = id.split('/');
-    return { kind: kind as SourceRef['kind'], name: name.join('/') };
-  });
-  return [...named, ...applied];
-}
-
-function isPauseDue(deps: ActDeps, workload: Workload, now: number): boolean {
-  if (workload.ref.kind !== 'Deployment') return false;
-  const pausedAt = workload.annotations[deps.policy.keys.pausedAt];
-  return pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, now).do === 'pause';
-}
-
-/** The annotation has room for one cause only: the last. */
-function noteMarks(deps: ActDeps, { state, changes, edit, now }: Omit<Rollout, 'kind'>): void {
-  if (edit === undefined) return;
-  state.wroteAt = Math.floor(now / 1000);
-  if (deps.strategy === 'annotations') state.wrote.clear();
-  const noted = deps.strategy === 'annotations' ? changes.slice(-1) : changes;
-  // Of two sources that share a variable the last one has it.
-  const marks = new Map(noted.map((change) => [variableName(change.ref.kind, change.ref.name), change]));
-  // What we took away or wrote over ourselves, nobody else did.
-  const ours = new Set([...edit.env.map(({ variable }) => variable), ...marks.keys()]);
-  for (const id of [...state.wrote.keys()]) {
-    const { kind, name } = refOf(id, state.workload.ref.namespace);
-    if (ours.has(variableName(kind, name))) state.wrote.delete(id);
-  }
-  for (const { id, mark } of marks.values()) if (mark !== undefined) state.wrote.set(id, mark);
-  state.trusted.clear();
-  if (!tellsRollout(state.workload.ref.kind)) state.unseenAfter = undefined;
+  state.writeAccepted(changes, edit && { changes, edit, strategy, second: Math.floor(now / 1000) }, seq);
+  deps.seen(deps.parse(kind, answer));
+  return { job: undefined, seq, isRecorded: record?.whole === true };
 }

@@ -2,11 +2,11 @@ import { RECORD } from '../../api/annotations.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { Change } from '../../domain/outcome/change.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { jobFromCronJob } from '../../domain/template/job.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import type { WorkloadState } from '../../model/workload-state.ts';
 
 /** Starts Jobs from CronJobs. */
 export interface Jobs {

@@ -136,7 +136,7 @@ export class Pauses {
     const { client, keys } = this.#deps;
     const pausedAt = workload.annotations[keys.pausedAt];
     return pauseStep(
-      { paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs },
+      { paused: workload.paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs },
       client.serverNow(),
     );
   }

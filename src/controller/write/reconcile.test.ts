@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { policyOf } from '../../../test/conformance/given.ts';
 import { APP, markOf, source, WEB, web, webObject } from '../../../test/support/engine-world.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import { writing } from '../../../test/support/writing-world.ts';
@@ -6,7 +7,7 @@ import { DEFAULT_KEYS, RECORD } from '../../api/annotations.ts';
 
 const ID = 'ConfigMap/app';
 const unread = (version: number) => ({ ...source('B', version), fingerprint: undefined });
-const compat = { compat: true, autoReloadAll: false, ignoredKinds: new Set<never>(), keys: DEFAULT_KEYS };
+const compat = policyOf({ compat: true });
 
 test('what has to be read again before it can be written waits anew after the reading', async () => {
   const world = await writing();
@@ -34,7 +35,7 @@ test('what changes while the server is asked about the past is not settled with 
     },
   );
   world.put(source('B', 10));
-  world.state().renewal = { after: -1, upTo: 30 };
+  world.state().ran({ after: -1, upTo: 30 });
   const pass = world.reconcile();
   await asking.promise;
   world.put(source('C', 11));

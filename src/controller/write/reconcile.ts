@@ -1,25 +1,33 @@
-import { compare, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
+import type { AnnotationKeys } from '../../api/annotations.ts';
 import type { Change } from '../../domain/outcome/change.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
-import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
+import { dueChanges } from '../../domain/plan/due-changes.ts';
+import { dueTime, gate } from '../../domain/plan/gate.ts';
+import type { Plan } from '../../domain/plan/plan.ts';
+import { planWrite, type WriteFacts } from '../../domain/plan/write-plan.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
+import { isAlike, type Workload, type WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { looksAlike, refOf, type WorkloadState } from '../../model/workload-state.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Setback } from '../../runtime/queue.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EngineDeps } from '../engine/engine-deps.ts';
-import type { Act, ActResult, UnderWay } from './act.ts';
+import type { Act, UnderWay, Written } from './act.ts';
 import { isRefusal, setbackOf } from './setback.ts';
 
-export interface ReconcileDeps {
+export interface ReconcileDeps
+  extends Pick<EngineDeps, 'sources' | 'lifecycle' | 'timing' | 'serverNow'>,
+    Pick<WriteFacts, 'policy' | 'shorten'> {
   readonly engine: Engine;
   readonly act: Act;
-  readonly sources: EngineDeps['sources'];
-  readonly lifecycle: EngineDeps['lifecycle'];
   readonly clock: Clock;
+  readonly keys: Pick<AnnotationKeys, 'pausedAt'>;
   /** Whether we may write. Another check follows at the server: each write carries the version it was decided on. */
   readonly mayWrite: () => boolean;
-  readonly queue: { retry(key: WorkloadKey, setback?: Setback): number };
+  readonly queue: {
+    schedule(key: WorkloadKey, at: number): void;
+    retry(key: WorkloadKey, setback?: Setback): number;
+  };
   /** Whether an earlier pass has begun something that still goes on. */
   readonly isUnderWay: (state: WorkloadState) => boolean;
   /** Lists kinds that cannot be watched; nothing to wait for with the others. */
@@ -29,7 +37,8 @@ export interface ReconcileDeps {
   /** Brings the newest object in, when the watch lags behind what a conflict told us. */
   readonly catchUp: (state: WorkloadState) => Promise<void>;
   readonly report: {
-    taken(state: WorkloadState): void;
+    /** Its turn has come, that was to come at this time. */
+    taken(dueAt: number): void;
     tell(outcome: Outcome): void;
   };
 }
@@ -40,12 +49,11 @@ const MAX_CONFLICTS = 10;
 export async function reconcile(deps: ReconcileDeps, key: WorkloadKey): Promise<void> {
   const state = deps.engine.states.get(key);
   if (!state || !deps.mayWrite() || deps.isUnderWay(state)) return;
-  deps.report.taken(state);
+  deps.report.taken(dueTime(state, deps.timing));
   await deps.fresh(state);
   const pass: Pass = { key, state, startedAt: deps.clock.now(), conflicts: 0 };
   while (deps.engine.states.get(key) === state && deps.mayWrite()) {
-    const changes = collect(deps, state);
-    if (changes.length === 0 || (await carryOut(deps, pass, changes))) return;
+    if (await step(deps, pass)) return;
   }
 }
 
@@ -56,15 +64,34 @@ interface Pass {
   conflicts: number;
 }
 
+/** What is still different now, whether it may be written now, and how. */
+function planFor(deps: ReconcileDeps, state: WorkloadState): Plan {
+  const verdictOn = (ref: Change['ref']) => deps.engine.verdicts.of(state.workload, ref);
+  const { changes, over, isBlocked } = dueChanges(state, { ...deps, verdictOn });
+  for (const id of over) state.drop(id);
+  if (isBlocked) return { do: 'block' };
+  if (changes.length === 0) return { do: 'nothing' };
+  const now = deps.serverNow();
+  const answer = gate(state, deps, deps.clock.now(), now);
+  return answer.do === 'wait' ? answer : planWrite(state, changes, { ...deps, now, isPaused: answer.isPaused });
+}
+
 /** False: something is no longer as it was, so everything has to be decided again. */
-async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Change[]): Promise<boolean> {
+async function step(deps: ReconcileDeps, pass: Pass): Promise<boolean> {
   const { state } = pass;
   const decidedOn = state.workload;
+  let plan = planFor(deps, state);
+  if (!('changes' in plan)) return rest(deps, pass, plan);
+  const { changes } = plan;
   try {
-    if (await settleDelivered(deps, state, changes)) return false;
-    const outcome = await deps.act(state, changes);
-    if (isUnderWay(outcome)) void follow(deps, pass, changes, outcome);
-    else finish(deps, pass, changes, outcome);
+    const uncertain = changes.filter((change) => isUncertain(state, change));
+    if (uncertain.length > 0) {
+      if (await settleDelivered(deps, state, uncertain)) return false;
+      // The object may have changed while the server was asked, and a write is decided on what there is when it begins.
+      plan = planFor(deps, state);
+      if (!('changes' in plan)) return rest(deps, pass, plan);
+    }
+    await carryOut(deps, pass, plan);
     return true;
   } catch (error) {
     if (!KubeError.is(error)) throw error;
@@ -72,20 +99,37 @@ async function carryOut(deps: ReconcileDeps, pass: Pass, changes: readonly Chang
   }
 }
 
-const isUnderWay = (outcome: ActResult | UnderWay): outcome is UnderWay =>
-  typeof outcome === 'object' && 'finished' in outcome;
+type DuePlan = Extract<Plan, { readonly changes: unknown }>;
 
-function finish(deps: ReconcileDeps, pass: Pass, changes: readonly Change[], outcome: ActResult): void {
-  const { key, state } = pass;
-  const isKnown = deps.engine.states.get(key) === state;
-  settle(deps, state, changes);
-  // Before what happened to the write is noticed: the last word is the one that counts.
-  deps.report.tell(outcomeOf(pass, changes, outcome));
-  if (isKnown) deps.engine.wrote(state);
-  if (isKnown && state.waiting.size > 0) deps.engine.open.schedule(key, state);
+/** Nothing is written now. */
+function rest({ report, queue }: ReconcileDeps, { key, state }: Pass, plan: Exclude<Plan, DuePlan>): true {
+  if (plan.do === 'wait') queue.schedule(key, plan.until);
+  if (plan.do !== 'block') return true;
+  state.block();
+  report.tell({ is: 'invalid', workload: state.workload, problems: state.workload.intent.problems });
+  return true;
 }
 
-function outcomeOf({ state, startedAt }: Pass, changes: readonly Change[], result: ActResult): Outcome {
+async function carryOut(deps: ReconcileDeps, pass: Pass, plan: DuePlan): Promise<void> {
+  const result = plan.do === 'skip' ? plan.why : await deps.act(pass.state, plan);
+  if (isUnderWay(result)) void follow(deps, pass, plan.changes, result);
+  else finish(deps, pass, plan.changes, result);
+}
+
+type Result = Written | 'nothing-to-write' | 'left-alone';
+
+const isUnderWay = (result: Result | UnderWay): result is UnderWay =>
+  typeof result === 'object' && 'finished' in result;
+
+function finish({ engine, report }: ReconcileDeps, pass: Pass, changes: readonly Change[], result: Result): void {
+  const { state } = pass;
+  engine.settled(state, changes, typeof result === 'object' ? result : { seq: state.seq, isRecorded: false });
+  // Before what happened to the write is noticed: the last word is the one that counts.
+  report.tell(outcomeOf(pass, changes, result));
+  engine.passDone(state);
+}
+
+function outcomeOf({ state, startedAt }: Pass, changes: readonly Change[], result: Result): Outcome {
   const { workload, lastChangeAt } = state;
   const about = { workload, changes, startedAt };
   if (typeof result !== 'object') return { is: 'skipped', ...about, why: result };
@@ -106,12 +150,12 @@ async function follow(
   void late.then(({ message: error }) =>
     deps.report.tell({ is: 'failed', workload: state.workload, changes, error, startedAt, retry: 'soon' }),
   );
-  const outcome = await finished.catch((error: unknown) => {
+  const written = await finished.catch((error: unknown) => {
     // Somebody else was first, or we are told to go.
     if (!KubeError.is(error) || error.status === 409) deps.queue.retry(key);
     else fail(deps, pass, changes, error);
   });
-  if (outcome) finish(deps, pass, changes, outcome);
+  if (written) finish(deps, pass, changes, written);
 }
 
 interface Refused {
@@ -138,7 +182,12 @@ async function giveUp(deps: ReconcileDeps, pass: Pass, { changes, error, decided
   return false;
 }
 
-/** True if there is less to do now, or something else: the data may move while the server is asked. */
+/** Whether template and source were written in an order that only the server's history may tell. */
+function isUncertain({ templateTime: { isReturn, after, upTo } }: WorkloadState, { since }: Change): boolean {
+  return !isReturn && since > after && since <= upTo;
+}
+
+/** True if there is less to do now, or something else: the data may change while the server is asked. */
 async function settleDelivered(
   deps: ReconcileDeps,
   state: WorkloadState,
@@ -146,15 +195,11 @@ async function settleDelivered(
 ): Promise<boolean> {
   let isOther = false;
   for (const change of changes) {
-    const { ref, id, current, since } = change;
-    // Nothing to ask where the order is known.
-    if (state.renewal.isReturn || since <= state.renewal.after || since > state.renewal.upTo) continue;
+    if (!isUncertain(state, change)) continue;
     const isDelivered = await deps.isDelivered(state, change);
-    const hasMoved = deps.sources.current(ref) !== current;
+    const hasMoved = deps.sources.current(change.ref) !== change.current;
     isOther ||= isDelivered || hasMoved;
-    if (!isDelivered || hasMoved) continue;
-    deps.engine.open.settle(state, id, current);
-    deps.report.tell({ is: 'settled-by-another-writer', workload: state.workload, sources: [ref] });
+    if (isDelivered && !hasMoved) deps.engine.delivered(state, change);
   }
   return isOther;
 }
@@ -165,43 +210,7 @@ async function settleDelivered(
  */
 function isOutdated(error: KubeError, { workload }: WorkloadState, decidedOn: Workload): boolean {
   if (error.status === 422 && workload.resourceVersion !== decidedOn.resourceVersion) return true;
-  return error.status === 409 || (isRefusal(error) && !looksAlike(workload, decidedOn));
-}
-
-/** What is still different now, in the order in which it changed. */
-function collect(deps: ReconcileDeps, state: WorkloadState): Change[] {
-  const changes: Change[] = [];
-  for (const id of [...state.waiting.keys()]) {
-    const ref = refOf(id, state.workload.ref.namespace);
-    const current = deps.sources.current(ref);
-    const difference = compare(state.applied.get(id) ?? current, current, lifecycleOf(ref.kind, deps.lifecycle));
-    const verdict = deps.engine.verdicts.of(state, ref);
-    // The answer to the reading makes it wait anew, if it has to.
-    if (difference === 'unread' || difference === 'same' || difference === 'keep' || difference === 'settle') {
-      state.waiting.delete(id);
-    } else if (verdict.reload) {
-      const mark = deps.sources.get(ref)?.fingerprint?.mark;
-      const since = deps.sources.since(ref);
-      changes.push({ id, ref, verdict, difference, current, since, mark: difference === 'deleted' ? undefined : mark });
-    } else if (verdict.because === 'invalid-annotation') {
-      state.held = true;
-      deps.report.tell({ is: 'invalid', workload: state.workload, problems: state.workload.intent.problems });
-      return [];
-    } else {
-      state.waiting.delete(id);
-    }
-  }
-  return changes;
-}
-
-function settle(deps: ReconcileDeps, state: WorkloadState, changes: readonly Change[]): void {
-  for (const { id, current, ref, since } of changes) {
-    state.applied.set(id, current);
-    // A change that came while we wrote waits for the next pass. One there and back again may be in some of the pods.
-    if (deps.sources.since(ref) === since) state.waiting.delete(id);
-    else if (deps.sources.current(ref) === current) state.applied.set(id, UNKNOWN);
-  }
-  state.firstChangeAt = state.lastChangeAt;
+  return error.status === 409 || (isRefusal(error) && !isAlike(workload, decidedOn));
 }
 
 function fail(

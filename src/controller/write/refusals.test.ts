@@ -166,7 +166,7 @@ test('what goes on by itself holds nobody, and is settled when it is done and no
   world.clock.advance(1000);
   await world.take();
   expect(world.reloaded).toEqual([]);
-  await world.end(() => world.finished.resolve({ job: undefined }));
+  await world.end(() => world.finished.resolve({ job: undefined, seq: 1, isRecorded: false }));
   expect(world.reloaded).toEqual([[ID]]);
   expect(world.state().applied.get(ID)).toBe('B');
   // What came meanwhile is looked at now.

@@ -4,8 +4,8 @@ import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
-import type { WorkloadState } from '../../model/workload-state.ts';
 import { ReplacementJournal } from './replacement-journal.ts';
 import { Replacements } from './replacements.ts';
 

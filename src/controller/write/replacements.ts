@@ -1,12 +1,12 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { replacementJob } from '../../domain/template/job.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
-import type { WorkloadState } from '../../model/workload-state.ts';
 import { fullJitter, pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Replacement, ReplacementJournal } from './replacement-journal.ts';

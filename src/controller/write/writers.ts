@@ -1,11 +1,11 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, type WorkloadRef, workloadKey } from '../../domain/workload/workload.ts';
 import type { Installation } from '../../model/ledger/installation-key.ts';
-import type { WorkloadState } from '../../model/workload-state.ts';
 import type { ControllerDeps } from '../controller.ts';
 import type { Core } from '../core.ts';
-import { History } from '../engine/server-history.ts';
+import { ServerHistory } from '../engine/server-history.ts';
 import { createAct, FIELD_MANAGER } from './act.ts';
 import { createJobs } from './jobs.ts';
 import { Pauses } from './pauses.ts';
@@ -26,7 +26,7 @@ export function createWriters(
   signal: AbortSignal,
 ) {
   const { options, client, clock, report, leadership } = deps;
-  const { engine, parser, checkpoint, queue, sources, watches } = core;
+  const { engine, parser, queue, sources, watches } = core;
   const mayWrite = (): boolean => leadership.mayWrite();
   const parse = (kind: WorkloadKind, object: KubeObject): Workload => parser.workload(kind, object).workload;
   const shorten = (text: string): string => digest.text(text);
@@ -47,34 +47,18 @@ export function createWriters(
   });
   const jobs = createJobs({ client, shorten, fieldManager: FIELD_MANAGER });
   const replacements = createReplacements(deps, signal, (ref) => queue.add(workloadKey(ref)));
-  const act = createAct({
-    client,
-    keyId,
-    mayStore,
-    shorten,
-    jobs,
-    replacements,
-    seen,
-    policy: options,
-    strategy: options.reloadStrategy,
-    seenUpTo: () => engine.seen,
-    foundRun: (job) => engine.runSeen(job, undefined),
-    ran: (state, version) => engine.ran(state, version),
-    parse,
-    touch: (state) => checkpoint.touch(workloadKey(state.workload.ref)),
-  });
+  const act = createAct({ client, engine, keyId, mayStore, shorten, jobs, replacements, seen, policy: options, parse });
   const catchUp = async (state: WorkloadState): Promise<void> => {
     const { ref, resourceVersion } = state.workload;
-    await new Promise<void>((resolve) => {
-      const callOff = clock.after(WATCH_LAG_MS, resolve);
-      state.waiters.push(callOff, resolve);
-    });
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const callOff = clock.after(WATCH_LAG_MS, resolve);
+    await Promise.race([engine.nextVersion(state).then(callOff), late]);
     const kind = kindNamed(ref.kind);
     if (!kind || state.workload.resourceVersion !== resourceVersion) return;
     const object = await client.get<KubeObject>(kind, ref);
     if (engine.states.get(workloadKey(ref)) === state) engine.workloadSeen(parse(kind, object), 'list');
   };
-  const history = new History({ client, sources, parse });
+  const history = new ServerHistory({ client, sources, parse });
   const reconcileDeps: ReconcileDeps = {
     engine,
     act,
@@ -84,8 +68,13 @@ export function createWriters(
     queue,
     catchUp,
     report,
-    isUnderWay: ({ workload }) => replacements.isUnderWay(workload.uid),
+    shorten,
+    policy: options,
     lifecycle: options,
+    timing: options,
+    keys: options.keys,
+    serverNow: () => client.serverNow(),
+    isUnderWay: ({ workload }) => replacements.isUnderWay(workload.uid),
     isDelivered: (state, { ref, difference }) =>
       difference === 'changed' ? history.isNewer(state, ref) : Promise.resolve(false),
     fresh: ({ workload: { ref } }) => watches.refresh(kindNamed(ref.kind)?.plural),

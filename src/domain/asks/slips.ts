@@ -13,7 +13,8 @@ import {
 import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { elements, type Problem, quote } from './intent.ts';
+import { type Problem, quote } from './ask.ts';
+import { elements } from './name-pattern.ts';
 
 type Told = (path: string, message: string) => void;
 

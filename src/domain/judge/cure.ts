@@ -1,14 +1,16 @@
 import { ON_CHANGE } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
-import { type Annotations, type KindIntent, parseIntent } from '../asks/intent.ts';
+import { SOURCE_KINDS } from '../../api/sources.ts';
+import { annotationText, type Place, placeText, refuses } from '../asks/ask.ts';
+import { parseIntent } from '../asks/parse-intent.ts';
+import { type Annotations, askingTexts } from '../asks/workload-annotations.ts';
 import type { Workload } from '../workload/workload.ts';
 import { actionFor } from './effect.ts';
 import type { JudgedSource, NoReason, Policy, Verdict } from './verdict.ts';
-import { hiding, line, type Question, theSource, theWorkload } from './verdict-words.ts';
+import { hiding, type Question, textsOf, theSource, theWorkload } from './verdict-words.ts';
 
 type Judge = (workload: Workload, source: JudgedSource, policy: Policy) => Verdict;
 type Case = Pick<Question, 'workload' | 'source' | 'policy'>;
-type Place = KindIntent['from'];
 
 /** What somebody could do about a no, in words, and how things stand afterwards; undefined: that cannot be foreseen. */
 interface Step {
@@ -44,7 +46,7 @@ function rest(at: Question | undefined, judge: Judge, depth: number): readonly S
 function after(at: Question, steps: readonly Step[]): Question | undefined {
   let now: Case | undefined = at;
   for (const step of steps) now = now && step.after?.(now);
-  return now && { ...at, ...now, intent: now.workload.intent.of[at.source.ref.kind] };
+  return now && { ...at, ...now };
 }
 
 /** The ways out of each no, the smallest change first. */
@@ -61,8 +63,9 @@ const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[
   excluded: (q) => [[unexclude(q)]],
   'auto-false': (q) => {
     const { auto } = q.policy.keys;
-    const ways = [[remove(q, q.intent.from, auto)], [replaceAuto(q)]];
-    return isUsed(q) ? ways.toSpliced(1, 0, [set(q, q.intent.from, auto, 'true')]) : ways;
+    const { place } = textsOf(q);
+    const ways = [[remove(q, place, auto)], [replaceAuto(q)]];
+    return isUsed(q) ? ways.toSpliced(1, 0, [set(q, place, auto, 'true')]) : ways;
   },
   'on-change-ignore': (q) => [[set(q, 'metadata', ON_CHANGE, 'run')]],
   'not-used': (q) =>
@@ -70,16 +73,19 @@ const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[
       ? [[{ text: `give ${theWorkload(q)} a container`, after: undefined }]]
       : [[nameIt(q)]],
   'search-without-match': (q) => [...(hasList(q) || !isUsed(q) ? [[nameIt(q)]] : []), [matchSource(q)]],
-  'not-asked': (q) => [
-    ...unhide(q),
-    ...(hasList(q) || !isUsed(q) ? [[nameIt(q)]] : []),
-    [set(q, placeToAsk(q), q.policy.keys.auto, 'true')],
-  ],
+  'not-asked': (q) =>
+    q.isForeign
+      ? []
+      : [
+          ...unhide(q),
+          ...(hasList(q) || !isUsed(q) ? [[nameIt(q)]] : []),
+          [set(q, placeToAsk(q), q.policy.keys.auto, 'true')],
+        ],
   'invalid-annotation': (q) => [
     q.workload.intent.problems
       .filter(({ blocks }) => blocks)
       .map(({ path }) => ({
-        text: `mend or remove ${path} in ${placeText(q, 'metadata')}`,
+        text: `mend or remove ${path} in ${placeIn(q, 'metadata')}`,
         after: remove(q, 'metadata', path).after,
       })),
   ],
@@ -98,15 +104,16 @@ function watchKind({ workload: { ref } }: Question): Step {
 function unexclude(q: Question): Step {
   const { kind, name } = q.source.ref;
   const key = q.policy.keys.exclude[kind];
-  const left = q.intent.excluded.filter((each) => each !== name).join(',');
+  const { names = [] } = q.workload.intent.refusals.find((refusal) => refuses(refusal, kind, name)) ?? {};
+  const left = names.filter((each) => each !== name).join(',');
   return {
-    text: `take "${name}" out of ${key} in ${placeText(q, 'metadata')}`,
+    text: `take "${name}" out of ${key} in ${placeIn(q, 'metadata')}`,
     after: (now) => edited(now, 'metadata', { [key]: left }),
   };
 }
 
 const matchSource = (q: Question): Step => ({
-  text: `set ${line(q.policy.keys.match, 'true')} on ${theSource(q)}`,
+  text: `set ${annotationText(q.policy.keys.match, 'true')} on ${theSource(q)}`,
   after: (now) => ({ ...now, source: { ...now.source, matchable: true } }),
 });
 
@@ -120,22 +127,22 @@ function unhide(q: Question): readonly (readonly Step[])[] {
 const listKey = (q: Question): string => q.policy.keys.named[q.source.ref.kind];
 
 /** Whether there is a named list to write the name into. */
-const hasList = (q: Question): boolean => Object.hasOwn(annotationsOf(q.workload, q.intent.from), listKey(q));
+const hasList = (q: Question): boolean => Object.hasOwn(annotationsOf(q.workload, textsOf(q).place), listKey(q));
 
 /** The named list with this source added. */
-function listWithIt({ intent, source }: Question): string {
-  const before = intent.namedText.replace(/[\s,]+$/, '');
-  return before === '' ? source.ref.name : `${before},${source.ref.name}`;
+function listWithIt(q: Question): string {
+  const before = textsOf(q).named.replace(/[\s,]+$/, '');
+  return before === '' ? q.source.ref.name : `${before},${q.source.ref.name}`;
 }
 
-const nameIt = (q: Question): Step => set(q, hasList(q) ? q.intent.from : placeToAsk(q), listKey(q), listWithIt(q));
+const nameIt = (q: Question): Step => set(q, hasList(q) ? textsOf(q).place : placeToAsk(q), listKey(q), listWithIt(q));
 
 function replaceAuto(q: Question): Step {
   const { auto } = q.policy.keys;
-  const place = q.intent.from;
+  const { place, auto: value } = textsOf(q);
   const list = listWithIt(q);
   return {
-    text: `replace ${line(auto, q.intent.auto)} by ${line(listKey(q), list)} in ${placeText(q, place)}`,
+    text: `replace ${annotationText(auto, value)} by ${annotationText(listKey(q), list)} in ${placeIn(q, place)}`,
     after: (now) => edited(now, place, { [auto]: undefined, [listKey(q)]: list }),
   };
 }
@@ -146,24 +153,26 @@ const isUsed = ({ use }: Question): boolean => use?.container !== undefined;
  * Where a first annotation must go. The pod template is read only while metadata has none of the keys; whoever asks there
  * would lose what is asked by a first key in metadata.
  */
-function placeToAsk({ intent, workload }: Question): Place {
-  const asks = ({ from, namedText, auto, typedAuto, search }: KindIntent): boolean =>
-    from === 'template' && (search || namedText !== '' || auto !== '' || typedAuto !== '');
-  return intent.from === 'template' && Object.values(workload.intent.of).some(asks) ? 'template' : 'metadata';
+function placeToAsk(q: Question): Place {
+  if (textsOf(q).place === 'metadata') return 'metadata';
+  const isAskedThere = SOURCE_KINDS.some((kind) => {
+    const { place, named, auto, typedAuto, search } = askingTexts(kind, q.workload, q.policy.keys);
+    return place === 'template' && (search === 'true' || named !== '' || auto !== '' || typedAuto !== '');
+  });
+  return isAskedThere ? 'template' : 'metadata';
 }
 
 const set = (q: Question, place: Place, key: string, value: string): Step => ({
-  text: `set ${line(key, value)} in ${placeText(q, place)}`,
+  text: `set ${annotationText(key, value)} in ${placeIn(q, place)}`,
   after: (now) => edited(now, place, { [key]: value }),
 });
 
 const remove = (q: Question, place: Place, key: string): Step => ({
-  text: `remove ${key} from ${placeText(q, place)}`,
+  text: `remove ${key} from ${placeIn(q, place)}`,
   after: (now) => edited(now, place, { [key]: undefined }),
 });
 
-const placeText = (q: Question, place: Place): string =>
-  `${place === 'metadata' ? 'metadata' : 'the pod template'} of ${theWorkload(q)}`;
+const placeIn = (q: Question, place: Place): string => `${placeText(place)} of ${theWorkload(q)}`;
 
 const annotationsOf = (workload: Workload, place: Place): Annotations =>
   place === 'metadata' ? workload.annotations : workload.templateAnnotations;
@@ -177,6 +186,6 @@ function edited(now: Case, place: Place, edits: Readonly<Record<string, string |
   const changed = Object.fromEntries(kept);
   const annotations = place === 'metadata' ? changed : workload.annotations;
   const templateAnnotations = place === 'template' ? changed : workload.templateAnnotations;
-  const intent = parseIntent(workload.ref.kind, annotations, templateAnnotations, policy.keys);
+  const intent = parseIntent(workload.ref.kind, { annotations, templateAnnotations }, policy);
   return { ...now, workload: { ...workload, annotations, templateAnnotations, intent } };
 }

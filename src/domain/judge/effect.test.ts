@@ -41,7 +41,8 @@ function action(kindName: KindName, given: Given) {
     autoReloadAll: all === true,
     ignoredKinds: new Set<string>(),
     keys: DEFAULT_KEYS,
-  };
+    reloadStrategy: 'env-vars',
+  } as const;
   const source = { ref: { kind: 'ConfigMap', name: 'app' } as const, ignored: false, matchable: false };
   return actionFor(kind, workload, [judge(workload, source, policy)], policy);
 }

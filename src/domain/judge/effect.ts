@@ -1,5 +1,6 @@
-import { ON_CHANGE } from '../../api/annotations.ts';
+import { type AnnotationKeys, ON_CHANGE } from '../../api/annotations.ts';
 import type { Effect, WorkloadKind } from '../../api/kinds.ts';
+import { askingKeys } from '../asks/slips.ts';
 import type { Workload } from '../workload/workload.ts';
 import type { Policy, Verdict } from './verdict.ts';
 
@@ -22,14 +23,17 @@ export function actionFor(
   }
   // A CronJob has its own way to run with new data; what it has started goes on with what it began with.
   const isLeft = workload.finished || workload.owner?.kind === 'CronJob';
-  return isLeft && !asksItself(workload, verdicts) ? 'none' : 'replace';
+  return isLeft && !asksItself(workload, verdicts, policy.keys) ? 'none' : 'replace';
 }
 
-/** To run a Job again that is finished or a CronJob's, its own metadata must say so: a template is copied to every Job of a CronJob. */
-function asksItself(workload: Workload, verdicts: readonly Verdict[]): boolean {
+/**
+ * To run a Job again that has finished or belongs to a CronJob, its own metadata must ask: what the pod template asks is
+ * copied to every Job of a CronJob.
+ */
+function asksItself(workload: Workload, verdicts: readonly Verdict[], keys: AnnotationKeys): boolean {
   if (workload.intent.onChange === 'run') return true;
-  const fromTemplate = Object.values(workload.intent.of).every((intent) => intent.from === 'template');
-  return !fromTemplate && verdicts.some((verdict) => verdict.reload && verdict.because !== 'auto-reload-all');
+  const isAsking = askingKeys(keys).some((key) => Object.hasOwn(workload.annotations, key));
+  return isAsking && verdicts.some((verdict) => verdict.reload && verdict.ask.origin.by === 'annotation');
 }
 
 /** Why `none`, and what would change that. */

@@ -1,84 +1,90 @@
 import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
-import type { KindIntent, NamePattern } from '../asks/intent.ts';
-import { parseBool } from '../text/parse-bool.ts';
+import { type Ask, namedIn, type Refusal, refuses } from '../asks/ask.ts';
+import { matchesOne, type NamePattern } from '../asks/name-pattern.ts';
+import { reloadAllAsk } from '../asks/reload-all-flag.ts';
 import type { Workload } from '../workload/workload.ts';
 import { curesOf } from './cure.ts';
 import type { JudgedSource, NoReason, Policy, Verdict } from './verdict.ts';
-import { type Question, ruleOfNo, yes } from './verdict-words.ts';
+import { type Question, ruleOfNo, ruleOfYes } from './verdict-words.ts';
 
-/** Whether a change of this source rolls this workload, and why. */
+/** Whether a change of this source rolls this workload, and why. The order of the steps is the specification. */
 export function judge(workload: Workload, source: JudgedSource, policy: Policy): Verdict {
-  const { kind, name } = source.ref;
-  const use = workload.references.find((reference) => reference.kind === kind && reference.name === name);
-  const question: Question = { workload, source, policy, intent: workload.intent.of[kind], use };
-  for (const rule of RULES) {
-    const verdict = rule(question);
-    if (verdict !== undefined) return blocked(question, verdict);
+  const question = questionOf(workload, source, policy);
+  if (policy.ignoredKinds.has(workload.ref.kind)) return no(question, 'kind-ignored');
+  if (source.ignored) return no(question, 'source-ignored');
+  if (question.isForeign) return no(question, 'not-asked');
+  for (const refusal of workload.intent.refusals) {
+    if (refuses(refusal, source.ref.kind, source.ref.name)) return no(question, refusal.because, refusal);
   }
-  return no(question, 'not-asked');
+  return answer(question);
 }
 
-function no(question: Question, because: NoReason): Verdict {
+/** Annotations and flags are about the sources of the workload's own namespace, and only these can be used by a pod. */
+function questionOf(workload: Workload, source: JudgedSource, policy: Policy): Question {
+  const { kind, namespace, name } = source.ref;
+  const isForeign = namespace !== undefined && namespace !== workload.ref.namespace;
+  const use = workload.references.find((reference) => reference.kind === kind && reference.name === name);
+  return { workload, source, policy, isForeign, use: isForeign ? undefined : use };
+}
+
+/** The first ask that wants the source decides; the flag asks last. If none does, the one that came closest is named. */
+function answer(question: Question): Verdict {
+  const { workload, source, policy } = question;
+  const { intent } = workload;
+  let because: Miss = 'not-asked';
+  let closest: Ask | undefined;
+  for (let at = 0; at <= intent.asks.length; at += 1) {
+    const ask = intent.asks[at] ?? reloadAllAsk(intent, source.ref.kind, policy);
+    if (ask === undefined) break;
+    const found = containerFor(ask, question);
+    if (typeof found === 'number') return yes(question, ask, found);
+    if (MISSES.indexOf(found) > MISSES.indexOf(because)) {
+      because = found;
+      closest = ask;
+    }
+  }
+  return no(question, because, closest);
+}
+
+/** Why an ask does not lead to a reload, the closest last. */
+const MISSES = ['not-asked', 'search-without-match', 'not-used'] as const;
+type Miss = (typeof MISSES)[number];
+
+/** The container to be marked if this ask wants the source. */
+function containerFor({ wants }: Ask, { workload, source, use }: Question): number | Miss {
+  const { kind, name } = source.ref;
+  if (!wants.kinds.includes(kind)) return 'not-asked';
+  if (wants.what === 'named') {
+    if (!matchesOne(wants.patterns, name)) return 'not-asked';
+    // To be named is enough: what no container uses is marked in the first one.
+    return workload.containers.length === 0 ? 'not-used' : (use?.container ?? 0);
+  }
+  if (wants.what === 'search' && !source.matchable) return 'search-without-match';
+  return use?.container ?? 'not-used';
+}
+
+/** An annotation that cannot be read, and where a guess could do harm, turns a yes into a no. */
+function yes(question: Question, ask: Ask, container: number): Verdict {
+  if (question.workload.intent.problems.some((problem) => problem.blocks)) return no(question, 'invalid-annotation');
+  return {
+    reload: true,
+    because: ask.because,
+    container,
+    rule: ruleOfYes(question, ask),
+    ask,
+    strategy: ask.overrides.strategy ?? question.policy.reloadStrategy,
+  };
+}
+
+function no(question: Question, because: NoReason, by?: Ask | Refusal): Verdict {
   return {
     reload: false,
     because,
-    rule: ruleOfNo(question, because),
+    rule: ruleOfNo(question, because, by),
     get cures() {
       return curesOf(question, because, judge);
     },
   };
-}
-
-/** Says yes, says no, or stays silent so that the next rule is asked. */
-type Rule = (question: Question) => Verdict | undefined;
-
-/** The order is the specification: the first rule that speaks wins. */
-const RULES: readonly Rule[] = [
-  (q) => (q.policy.ignoredKinds.has(q.workload.ref.kind) ? no(q, 'kind-ignored') : undefined),
-  (q) => (q.source.ignored ? no(q, 'source-ignored') : undefined),
-  (q) => (q.intent.excluded.includes(q.source.ref.name) ? no(q, 'excluded') : undefined),
-  // Upstream's `auto: "false"` closes only the auto paths.
-  (q) => (forbids(q.intent, q.policy) ? no(q, 'auto-false') : undefined),
-  (q) => (q.workload.intent.onChange === 'ignore' ? no(q, 'on-change-ignore') : undefined),
-  (q) => (isNamed(q) ? named(q) : undefined),
-  (q) => (q.intent.search && q.source.matchable ? ifUsed(q, 'search-match') : undefined),
-  (q) => (isTrue(q.intent.auto) ? ifUsed(q, 'auto') : undefined),
-  (q) => (isTrue(q.intent.typedAuto) ? ifUsed(q, 'typed-auto') : undefined),
-  (q) => (reloadsAll(q.intent, q.policy) ? ifUsed(q, 'auto-reload-all') : undefined),
-  (q) => (q.intent.search ? no(q, 'search-without-match') : undefined),
-];
-
-const isTrue = (text: string): boolean => parseBool(text) === true;
-
-const forbids = (intent: KindIntent, policy: Policy): boolean => !policy.compat && parseBool(intent.auto) === false;
-
-const reloadsAll = (intent: KindIntent, policy: Policy): boolean =>
-  policy.autoReloadAll && intent.auto === '' && intent.typedAuto === '';
-
-function isNamed({ intent, source, policy }: Question): boolean {
-  const { name } = source.ref;
-  if (name === '') return policy.compat && namesNothing(intent);
-  return intent.named.some((pattern) => pattern.matches?.(name));
-}
-
-/** Stakater: a missing list has one empty element, `^$`, which a status without a class name matches. */
-const namesNothing = (intent: KindIntent): boolean => intent.namedText.split(',').some((text) => text.trim() === '');
-
-/** Named is enough: what no container uses is marked in the first one. */
-function named(question: Question): Verdict {
-  if (question.workload.containers.length === 0) return no(question, 'not-used');
-  return yes(question, 'named', question.use?.container ?? 0);
-}
-
-function ifUsed(question: Question, because: 'search-match' | 'auto' | 'typed-auto' | 'auto-reload-all'): Verdict {
-  const container = question.use?.container;
-  return container === undefined ? no(question, 'not-used') : yes(question, because, container);
-}
-
-/** An annotation that cannot be read and must not be guessed turns a yes into a no. */
-function blocked(question: Question, verdict: Verdict): Verdict {
-  const blocks = question.workload.intent.problems.some((problem) => problem.blocks);
-  return verdict.reload && blocks ? no(question, 'invalid-annotation') : verdict;
 }
 
 /** Sources whose change could roll a workload: by name, and by patterns that have to be tried. */
@@ -89,31 +95,25 @@ export interface Interests {
 
 /** What a reverse index needs: `judge` says no to every source that is not among these. */
 export function interests(workload: Workload, policy: Policy): Interests {
-  const deaf =
-    policy.ignoredKinds.has(workload.ref.kind) ||
-    workload.intent.onChange === 'ignore' ||
-    workload.containers.length === 0;
-  const kinds = deaf ? [] : SOURCE_KINDS.filter((kind) => !forbids(workload.intent.of[kind], policy));
+  const { intent, containers, references, ref } = workload;
+  if (policy.ignoredKinds.has(ref.kind) || containers.length === 0) return { literal: [], patterns: [] };
+  const isRefused = (kind: SourceKind, name?: string): boolean =>
+    intent.refusals.some((refusal) =>
+      name === undefined ? refusal.names === undefined && refusal.kinds.includes(kind) : refuses(refusal, kind, name),
+    );
+  const named = namedIn(intent).filter(({ kind }) => !isRefused(kind));
   return {
-    literal: kinds.flatMap((kind) => knownNames(workload, kind, policy).map((name) => ({ kind, name }))),
-    patterns: kinds.flatMap((kind) =>
-      workload.intent.of[kind].named
-        .filter((pattern) => pattern.literal === undefined && pattern.matches !== undefined)
-        .map((pattern) => ({ kind, pattern })),
-    ),
+    literal: SOURCE_KINDS.flatMap((kind) => {
+      const names = new Set(named.flatMap((each) => (each.kind === kind ? (each.pattern.literal ?? []) : [])));
+      if (wantsUsed(workload, kind, policy)) {
+        for (const use of references) if (use.kind === kind && use.container !== undefined) names.add(use.name);
+      }
+      return [...names].filter((name) => !isRefused(kind, name)).map((name) => ({ kind, name }));
+    }),
+    patterns: named.filter(({ pattern }) => pattern.literal === undefined && pattern.matches !== undefined),
   };
 }
 
-function knownNames(workload: Workload, kind: SourceKind, policy: Policy): readonly string[] {
-  const intent = workload.intent.of[kind];
-  const names = new Set(intent.named.flatMap((pattern) => pattern.literal ?? []));
-  if (kind === 'SecretProviderClass' && policy.compat && namesNothing(intent)) names.add('');
-  if (asksForUsed(intent, policy)) {
-    for (const use of workload.references) if (use.kind === kind && use.container !== undefined) names.add(use.name);
-  }
-  return [...names].filter((name) => !intent.excluded.includes(name));
-}
-
-function asksForUsed(intent: KindIntent, policy: Policy): boolean {
-  return intent.search || isTrue(intent.auto) || isTrue(intent.typedAuto) || reloadsAll(intent, policy);
-}
+const wantsUsed = ({ intent }: Workload, kind: SourceKind, policy: Policy): boolean =>
+  reloadAllAsk(intent, kind, policy) !== undefined ||
+  intent.asks.some(({ wants }) => wants.what !== 'named' && wants.kinds.includes(kind));

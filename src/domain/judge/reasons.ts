@@ -1,4 +1,5 @@
-import type { NoReason, YesReason } from './verdict.ts';
+import type { YesReason } from '../asks/ask.ts';
+import type { NoReason } from './verdict.ts';
 
 /** What each word means, for people. `docs/reasons.md` is this table; log, metrics, Events and `explain` use the words. */
 export const YES_REASONS: Readonly<Record<YesReason, string>> = {

@@ -1,49 +1,47 @@
-import { ON_CHANGE } from '../../api/annotations.ts';
-import type { KindIntent } from '../asks/intent.ts';
+import { type Ask, annotationText, originText, placeText, type Refusal } from '../asks/ask.ts';
+import { type AskingTexts, askingTexts } from '../asks/workload-annotations.ts';
 import type { Reference, Workload } from '../workload/workload.ts';
-import type { JudgedSource, NoReason, Policy, Verdict, YesReason } from './verdict.ts';
+import type { JudgedSource, NoReason, Policy } from './verdict.ts';
 
-/** All that the rules look at: would a change of this source roll this workload? */
+/** All that decides whether a change of this source rolls this workload. */
 export interface Question {
   readonly workload: Workload;
   readonly source: JudgedSource;
   readonly policy: Policy;
-  /** What the workload asked for regarding this kind of source. */
-  readonly intent: KindIntent;
+  /** The source is in another namespace than the workload. */
+  readonly isForeign: boolean;
   /** Where the pod template names the source. */
   readonly use: Reference | undefined;
 }
 
-/** A yes with the annotation and the value that decided, and where they stand. */
-export function yes(question: Question, because: YesReason, container: number): Verdict {
-  return { reload: true, because, container, rule: YES_RULES[because](question) };
+/** Who asked, and why this source is meant. */
+export function ruleOfYes(question: Question, { origin, wants }: Ask): string {
+  const who = originText(origin);
+  switch (wants.what) {
+    case 'named': {
+      const element = wants.patterns.find((pattern) => pattern.matches?.(question.source.ref.name))?.text ?? '';
+      const isWhole = element === '' || (origin.by === 'annotation' && origin.value === element);
+      return `${who} names it${isWhole ? '' : ` by ${JSON.stringify(element)}`}`;
+    }
+    case 'search':
+      return `${who}, ${theSource(question)} carries ${matchText(question)}, and ${usage(question)}`;
+    case 'used':
+      return `${who}, and ${usage(question)}`;
+  }
 }
 
-/** What decided a no. */
-export const ruleOfNo = (question: Question, because: NoReason): string => NO_RULES[because](question);
+/** What decided a no: a refusal, or the ask that came closest, or neither. */
+export const ruleOfNo = (question: Question, because: NoReason, by: Ask | Refusal | undefined): string =>
+  NO_RULES[because](question, by === undefined ? '' : originText(by.origin));
 
-type Words = (question: Question) => string;
-
-const YES_RULES: Readonly<Record<YesReason, Words>> = {
-  named: (q) => `${line(namedKey(q), q.intent.namedText)} in ${whereRead(q)} names it${elementOf(q)}`,
-  'search-match': (q) =>
-    `${line(q.policy.keys.search, 'true')} in ${whereRead(q)}, ${theSource(q)} carries ` +
-    `${line(q.policy.keys.match, 'true')}, and ${usage(q)}`,
-  auto: (q) => `${line(q.policy.keys.auto, q.intent.auto)} in ${whereRead(q)}, and ${usage(q)}`,
-  'typed-auto': (q) => `${line(typedAutoKey(q), q.intent.typedAuto)} in ${whereRead(q)}, and ${usage(q)}`,
-  'auto-reload-all': (q) => `--auto-reload-all, and ${usage(q)}`,
-};
-
-const NO_RULES: Readonly<Record<NoReason, Words>> = {
+const NO_RULES: Readonly<Record<NoReason, (question: Question, who: string) => string>> = {
   'kind-ignored': (q) => `--ignored-workload-types leaves out every ${q.workload.ref.kind}`,
-  'source-ignored': (q) => `${line(q.policy.keys.ignore, 'true')} on ${theSource(q)}`,
-  excluded: (q) => `${line(excludeKey(q), q.intent.excluded.join(', '))} in metadata leaves it out`,
-  'auto-false': (q) => `${line(q.policy.keys.auto, q.intent.auto)} in ${whereRead(q)} forbids every reload`,
-  'on-change-ignore': () => `${line(ON_CHANGE, 'ignore')} in metadata`,
+  'source-ignored': (q) => `${annotationText(q.policy.keys.ignore, 'true')} on ${theSource(q)}`,
+  excluded: (_, who) => `${who} leaves it out`,
+  'auto-false': (_, who) => `${who} forbids every reload`,
+  'on-change-ignore': (_, who) => who,
   'not-used': (q) => `${notUsedRule(q)}${hides(q)}`,
-  'search-without-match': (q) =>
-    `${line(q.policy.keys.search, 'true')} in ${whereRead(q)}, but ${theSource(q)} does not carry ` +
-    `${line(q.policy.keys.match, 'true')}${hides(q)}`,
+  'search-without-match': (q, who) => `${who}, but ${theSource(q)} does not carry ${matchText(q)}${hides(q)}`,
   'not-asked': (q) => `${notAskedRule(q)}${hides(q)}`,
   'invalid-annotation': (q) =>
     q.workload.intent.problems
@@ -59,53 +57,45 @@ function notUsedRule(question: Question): string {
 }
 
 function notAskedRule(question: Question): string {
-  const { intent, policy } = question;
+  const { policy, source } = question;
+  const { place, named, auto, typedAuto } = textsOf(question);
   const said = [
-    intent.namedText && `${line(namedKey(question), intent.namedText)} does not match it`,
-    intent.auto && `${line(policy.keys.auto, intent.auto)} does not ask for it`,
-    intent.typedAuto && `${line(typedAutoKey(question), intent.typedAuto)} does not ask for it`,
+    named && `${annotationText(policy.keys.named[source.ref.kind], named)} does not match it`,
+    auto && `${annotationText(policy.keys.auto, auto)} does not ask for it`,
+    typedAuto && `${annotationText(policy.keys.typedAuto[source.ref.kind], typedAuto)} does not ask for it`,
   ].filter((text) => text !== '');
   if (said.length === 0) {
     return `no annotation in metadata${hiding(question).hidden.length > 0 ? '' : ' or pod template'} asks for it`;
   }
-  return `${said.join('; ')} (read from ${whereRead(question)})`;
+  return `${said.join('; ')} (read from ${placeText(place)})`;
 }
+
+/** What the workload's annotations say about sources of this kind. */
+export const textsOf = ({ workload, source, policy }: Question): AskingTexts =>
+  askingTexts(source.ref.kind, workload, policy.keys);
 
 /** The keys in metadata because of which the pod template is not read, and what would be read there. */
 export function hiding(question: Question): { readonly keys: readonly string[]; readonly hidden: readonly string[] } {
-  const { workload, intent, policy } = question;
-  if (intent.from === 'template') return { keys: [], hidden: [] };
-  const asking = [namedKey(question), policy.keys.auto, typedAutoKey(question), policy.keys.search];
-  return {
-    keys: asking.filter((key) => Object.hasOwn(workload.annotations, key)),
-    hidden: asking.filter((key) => (workload.templateAnnotations[key] ?? '') !== ''),
-  };
+  const { annotations, templateAnnotations } = question.workload;
+  const { named, auto, typedAuto, search } = question.policy.keys;
+  const { kind } = question.source.ref;
+  const asking = [named[kind], auto, typedAuto[kind], search];
+  const keys = asking.filter((key) => Object.hasOwn(annotations, key));
+  return { keys, hidden: keys.length === 0 ? [] : asking.filter((key) => (templateAnnotations[key] ?? '') !== '') };
 }
 
 function hides(question: Question): string {
   const { keys, hidden } = hiding(question);
   if (hidden.length === 0) return '';
   const { annotations, templateAnnotations } = question.workload;
-  const above = keys.map((key) => line(key, annotations[key] ?? '')).join(', ');
-  const below = hidden.map((key) => line(key, templateAnnotations[key] ?? '')).join(', ');
+  const above = keys.map((key) => annotationText(key, annotations[key] ?? '')).join(', ');
+  const below = hidden.map((key) => annotationText(key, templateAnnotations[key] ?? '')).join(', ');
   return `; ${above} in metadata ${keys.length === 1 ? 'hides' : 'hide'} ${below} in the pod template`;
 }
 
-const namedKey = ({ policy, source }: Question): string => policy.keys.named[source.ref.kind];
-const typedAutoKey = ({ policy, source }: Question): string => policy.keys.typedAuto[source.ref.kind];
-const excludeKey = ({ policy, source }: Question): string => policy.keys.exclude[source.ref.kind];
-
 export const theSource = ({ source }: Question): string => `${source.ref.kind} ${source.ref.name}`;
 export const theWorkload = ({ workload }: Question): string => `${workload.ref.kind} ${workload.ref.name}`;
-const whereRead = ({ intent }: Question): string => (intent.from === 'metadata' ? 'metadata' : 'the pod template');
-
-/** An annotation as one would write it. */
-export const line = (key: string, value: string): string => `${key}: ${JSON.stringify(value)}`;
-
-function elementOf({ intent, source }: Question): string {
-  const element = intent.named.find((pattern) => pattern.matches?.(source.ref.name));
-  return element === undefined || element.text === intent.namedText ? '' : ` by ${JSON.stringify(element.text)}`;
-}
+const matchText = ({ policy }: Question): string => annotationText(policy.keys.match, 'true');
 
 const WAYS: Readonly<Record<Reference['via'], string>> = {
   volume: 'mounts it',

@@ -1,5 +1,5 @@
 import type { SourceRef } from '../../api/sources.ts';
-import type { Problem } from '../asks/intent.ts';
+import type { Problem } from '../asks/ask.ts';
 import type { Workload } from '../workload/workload.ts';
 import type { Change } from './change.ts';
 

@@ -1,25 +1,60 @@
-/** When the changes that wait for one workload are to be carried out. */
-export interface Timing {
-  /** So long nothing further may change before we write. */
-  readonly quietPeriodMs: number;
-  /** So long after the first change we write in any case. */
-  readonly maxWaitMs: number;
+import type { Strategy } from '../asks/ask.ts';
+import type { Change } from '../outcome/change.ts';
+import type { TemplateEdit } from '../template/template-edit.ts';
+import type { NotNow } from './gate.ts';
+
+/** What is to be done about a workload now. Decided without asking anybody, and carried out by the controller. */
+export type Plan = Nothing | Blocked | NotNow | Skip | WritePlan;
+
+/** Nothing waits any more. */
+interface Nothing {
+  readonly do: 'nothing';
 }
 
-export function dueAt(firstChangeAt: number, lastChangeAt: number, timing: Timing): number {
-  return Math.min(
-    lastChangeAt + timing.quietPeriodMs,
-    firstChangeAt + Math.max(timing.maxWaitMs, timing.quietPeriodMs),
-  );
+/** An annotation that must not be guessed cannot be read: nothing is written until it is mended. */
+interface Blocked {
+  readonly do: 'block';
 }
 
-/** A workload's own annotations win over the flags, each for itself. */
-export function timingOf(
-  intent: { readonly quietPeriodMs: number | undefined; readonly maxWaitMs: number | undefined },
-  flags: Timing,
-): Timing {
-  return {
-    quietPeriodMs: intent.quietPeriodMs ?? flags.quietPeriodMs,
-    maxWaitMs: intent.maxWaitMs ?? flags.maxWaitMs,
-  };
+/** What waits needs no write: upstream's rules see nothing to change, or nothing is to happen to a workload like this. */
+interface Skip {
+  readonly do: 'skip';
+  readonly changes: readonly Change[];
+  readonly why: 'nothing-to-write' | 'left-alone';
 }
+
+interface Write {
+  readonly changes: readonly Change[];
+  readonly strategy: Strategy;
+  /** One moment for all that is written: milliseconds since the epoch, by the server's clock. */
+  readonly now: number;
+}
+
+/** The pod template is edited, and the kind's own controller rolls. */
+export interface PatchPlan extends Write {
+  readonly do: 'patch';
+  readonly edit: TemplateEdit;
+  /** The rollout is held back for the pause period. */
+  readonly isPaused: boolean;
+}
+
+/** The kind's own way to restart, with the template as it is. */
+export interface RestartPlan extends Write {
+  readonly do: 'restart';
+}
+
+interface FromTemplate extends Write {
+  readonly edit: TemplateEdit;
+}
+
+/** A Job is created from a CronJob. */
+export interface RunPlan extends FromTemplate {
+  readonly do: 'run';
+}
+
+/** A Job is deleted and created anew. */
+export interface ReplacePlan extends FromTemplate {
+  readonly do: 'replace';
+}
+
+export type WritePlan = PatchPlan | RestartPlan | RunPlan | ReplacePlan;

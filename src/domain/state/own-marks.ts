@@ -1,9 +1,10 @@
 import { LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
+import type { Strategy } from '../asks/ask.ts';
 import { ABSENT, type Applied } from '../ledger/applied.ts';
 import { refOf, type SourceId } from '../ledger/source-id.ts';
 import type { Change } from '../outcome/change.ts';
-import { carriesMark, parseLastReloadedFrom, type Strategy, variableName } from '../template/marks.ts';
+import { carriesMark, parseLastReloadedFrom, variableName } from '../template/marks.ts';
 import type { TemplateEdit } from '../template/template-edit.ts';
 import type { Workload } from '../workload/workload.ts';
 import type { SourcePast, StateRules } from './source-past.ts';

@@ -1,7 +1,7 @@
+import type { Strategy } from '../asks/ask.ts';
 import type { Applied, Lifecycle } from '../ledger/applied.ts';
 import type { KeptTemplate } from '../ledger/record.ts';
 import type { SourceId } from '../ledger/source-id.ts';
-import type { Strategy } from '../template/marks.ts';
 import type { TemplateTime } from './pod-times.ts';
 
 /**

@@ -275,7 +275,10 @@ export class WorkloadState {
   #templateReplaced(before: Workload, sighting: Sighting, moment: number): void {
     const { templates } = this.#pods;
     const news = sighting.news();
-    const when = writtenAt(before, this.#workload, { by: sighting.by, after: Math.max(moment - 1, news?.heardUpTo ?? -1) });
+    const when = writtenAt(before, this.#workload, {
+      by: sighting.by,
+      after: Math.max(moment - 1, news?.heardUpTo ?? -1),
+    });
     const isOurs = sighting.by === 'write' || news !== undefined;
     if (templates.newest) templates.newest.had ??= this.#applied.copy();
     const known = templates.replace(this.#workload, when.after);

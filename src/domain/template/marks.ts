@@ -1,9 +1,8 @@
 import { LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import { listIn, objectIn, textIn } from '../../api/json.ts';
 import { SOURCE_TYPE, type SourceKind, type SourceRef } from '../../api/sources.ts';
+import { namedIn, type Strategy } from '../asks/ask.ts';
 import type { ContainerView, MarkVar, Workload } from '../workload/workload.ts';
-
-export type Strategy = 'env-vars' | 'annotations';
 
 const VARIABLE = /^STAKATER_.*_(?:CONFIGMAP|SECRET|SECRETPROVIDERCLASS)$/;
 const SHA1 = /^[0-9a-f]{40}$/;
@@ -108,7 +107,7 @@ export function carriesMark(
 function sharesVariable(workload: Workload, ref: SourceRef, variable: string): boolean {
   const names = [
     ...workload.references.filter((reference) => reference.kind === ref.kind).map((reference) => reference.name),
-    ...workload.intent.of[ref.kind].named.map((pattern) => pattern.text),
+    ...namedIn(workload.intent).flatMap(({ kind, pattern }) => (kind === ref.kind ? pattern.text : [])),
   ];
   return names.some((name) => name !== ref.name && variableName(ref.kind, name) === variable);
 }

@@ -1,8 +1,9 @@
 import { LAST_RELOADED_FROM, NUDGE } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
+import type { Strategy } from '../asks/ask.ts';
 import { DELETE_MARK } from '../source/fingerprint.ts';
 import type { Workload } from '../workload/workload.ts';
-import { isMarkVariable, lastReloadedFrom, markIn, type Strategy, variableName } from './marks.ts';
+import { isMarkVariable, lastReloadedFrom, markIn, variableName } from './marks.ts';
 
 /** A source whose change a workload is to take. */
 export interface Change {

@@ -2,7 +2,8 @@ import { type AnnotationKeys, LAST_RELOADED_FROM, NUDGE, RECORD } from '../../ap
 import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { type Intent, parseIntent } from '../asks/intent.ts';
+import type { Intent } from '../asks/ask.ts';
+import { parseIntent } from '../asks/parse-intent.ts';
 import { askingKeys, ownKeys, slipsIn } from '../asks/slips.ts';
 import { isMarkName } from '../template/marks.ts';
 import { digestTemplate } from '../template/template-digest.ts';
@@ -38,7 +39,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     templateAnnotations,
     hasTemplateAnnotations: isObject(templateMetadata['annotations']),
     hasTemplateMetadata: isObject(template['metadata']),
-    intent: withSlips(parseIntent(kind.kind, annotations, templateAnnotations, options.keys), slips),
+    intent: withSlips(parseIntent(kind.kind, { annotations, templateAnnotations }, options), slips),
     references: referencesOf(template, options.compat),
     containers: listIn(objectIn(template['spec'])['containers']).map(containerView),
     ...digestTemplate(template, options.digest),

@@ -1,6 +1,6 @@
 import type { KindName } from '../../api/kinds.ts';
 import type { SourceKind } from '../../api/sources.ts';
-import type { Intent } from '../asks/intent.ts';
+import type { Intent } from '../asks/ask.ts';
 
 export interface WorkloadRef {
   readonly kind: KindName;

@@ -3,8 +3,8 @@ import type { SourceKind } from '../../api/sources.ts';
 import { type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { type KeptTemplate, withRoomFor } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
-import { keptLooks, type WorkloadState } from '../workload-state.ts';
 import type { KeptWorkload, ShardContent } from './ledger-shard.ts';
 
 /** What the checkpoint remembers of a workload from before the start. */
@@ -108,7 +108,7 @@ export function keptWorkload(state: WorkloadState, all: Readonly<Record<SourceId
   const { uid, revision, isRolledOut } = state.workload;
   // Pods of a template that is newer than the last news of sources may have begun with other data, as those may that come.
   const isAhead = Object.keys(all).some(
-    (id) => state.renewal.upTo > (seen[kindOf(id) as SourceKind] ?? Number.POSITIVE_INFINITY),
+    (id) => state.templateTime.upTo > (seen[kindOf(id) as SourceKind] ?? Number.POSITIVE_INFINITY),
   );
   const isComing = !isRolledOut || isAhead;
   const applied = withRoomFor(all, ENTRY_BYTES, unsettled(state));
@@ -116,7 +116,7 @@ export function keptWorkload(state: WorkloadState, all: Readonly<Record<SourceId
     uid,
     seq: state.seq,
     applied,
-    looks: keptLooks(state.looks),
+    looks: state.templates.kept(),
     revision,
     ...(isComing && { coming: true }),
     ...(Object.keys(applied).length < Object.keys(all).length && { partial: true }),

@@ -5,7 +5,7 @@ import type { DataObject, KubeObject } from '../../../src/api/objects.ts';
 import { parseRecord } from '../../../src/domain/ledger/record.ts';
 import { parseWorkload } from '../../../src/domain/workload/parse-workload.ts';
 import { KEY_SECRET, keysIn, withKey } from '../../../src/model/ledger/installation-key.ts';
-import { shortLook } from '../../../src/model/workload-state.ts';
+import { shortDigest } from '../../../src/domain/state/recent-templates.ts';
 import { Audit } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
@@ -217,7 +217,7 @@ test.each(['env-vars', 'annotations'])('a record names the template that the ser
       const row = kindNamed(kind) as WorkloadKind;
       const found = parseWorkload(row, object, { keys: DEFAULT_KEYS, compat: false, digest: digest.text });
       const record = parseRecord(found.annotations[RECORD], found.uid, keyId);
-      expect(record?.looks?.at(-1)?.[0]).toBe(shortLook(found.fullTemplateDigest));
+      expect(record?.looks?.at(-1)?.[0]).toBe(shortDigest(found.fullTemplateDigest));
     }
   }
 });

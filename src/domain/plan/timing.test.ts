@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dueAt, timingOf } from './plan.ts';
+import { dueAt, timingOf } from './timing.ts';
 
 const TIMING = { quietPeriodMs: 1000, maxWaitMs: 10_000 };
 
@@ -17,5 +17,5 @@ test('a quiet period longer than the longest wait is still kept once', () => {
 });
 
 test('a workload’s own words win, each for itself', () => {
-  expect(timingOf({ quietPeriodMs: 0, maxWaitMs: undefined }, TIMING)).toEqual({ quietPeriodMs: 0, maxWaitMs: 10_000 });
+  expect(timingOf({ overrides: { quietPeriodMs: 0 } }, TIMING)).toEqual({ quietPeriodMs: 0, maxWaitMs: 10_000 });
 });
