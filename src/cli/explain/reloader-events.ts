@@ -3,7 +3,7 @@ import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { EVENTS } from '../../api/resources.ts';
 import { SOURCE_TYPE, type SourceRef } from '../../api/sources.ts';
-import { isCarried } from '../../controller/report/source-list.ts';
+import { isCarried } from '../../controller/report/render/source-list.ts';
 import { FIELD_MANAGER } from '../../controller/write/act.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';

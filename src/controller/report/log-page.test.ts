@@ -31,19 +31,19 @@ function sayAll(report: Report): void {
   report.tell({ is: 'settled-by-another-writer', workload, sources: [APP] });
   report.tell({ is: 'reverted', workload, sources: [APP] });
   report.tell({ is: 'invalid', workload: broken, problems: broken.intent.problems });
-  report.watching({ asking: 1, sources: 2 });
+  report.watches.watching({ asking: 1, sources: 2 });
   report.tell({ is: 'paused', workload, until: 0 });
   report.tell({ is: 'resumed', workload, by: 'us' });
   report.tell({ is: 'not-resumed', workload, error: error.message });
-  report.recordNotRewritten('Deployment/shop/web', error);
-  report.stuckJob(workload.ref, error);
-  report.unreadable(APP, error);
-  report.unreadable(APP, error);
-  report.readByListing(APP, error);
-  report.retrying(CONFIG_MAPS, error, 5);
-  report.refusedEvent(error);
-  report.weakKey(3, error);
-  report.ledgerFailed(error);
+  report.ledger.recordNotRewritten('Deployment/shop/web', error);
+  report.system.stuckJob(workload.ref, error);
+  report.watches.unreadable(APP, error);
+  report.watches.unreadable(APP, error);
+  report.watches.readByListing(APP, error);
+  report.watches.retrying(CONFIG_MAPS, error, 5);
+  report.system.refusedEvent(error);
+  report.ledger.weakKey(3, error);
+  report.ledger.ledgerFailed(error);
 }
 
 test('docs/log.md lists exactly the fields that there are', async () => {

@@ -196,7 +196,7 @@ test('a standby says and counts nothing of what others do', () => {
   report.tell({ is: 'reverted', workload, sources: [APP] });
   report.sourceChanged(APP, { before: 'A', after: 'B', flagsMoved: false }, [[state(), change('app').verdict]]);
   report.tell(INVALID);
-  report.checkpoint('found');
+  report.ledger.checkpoint('found');
   expect([lines, events]).toEqual([[], []]);
   expect(metric('attune_settled_total{how="already-rolled"}')).toBeUndefined();
   expect(metric('attune_reverted_total')).toBe(0);
@@ -209,10 +209,10 @@ test('Events that do not arrive are told for many at once, with a cure where the
   const [event] = events;
   if (!event) throw new Error('no Event');
   lines.splice(0);
-  report.droppingEvents('full', event);
-  report.droppedEvents('full', 5978);
-  for (let n = 0; n < 9; n += 1) report.refusedEvent(refusal(403, 'Forbidden'));
-  report.refusedEvent(refusal(403, 'Forbidden', 'because it is being terminated'));
+  report.system.droppingEvents('full', event);
+  report.system.droppedEvents('full', 5978);
+  for (let n = 0; n < 9; n += 1) report.system.refusedEvent(refusal(403, 'Forbidden'));
+  report.system.refusedEvent(refusal(403, 'Forbidden', 'because it is being terminated'));
   expect(lines.map((line) => /msg="([^"]*)/.exec(line)?.[1])).toEqual([
     'Events are being dropped: too many were waiting for the API server',
     '5978 Events were dropped: too many were waiting for the API server',

@@ -1,5 +1,5 @@
-import type { SourceRef } from '../../api/sources.ts';
-import { sourceId } from '../../model/workload-state.ts';
+import type { SourceRef } from '../../../api/sources.ts';
+import { sourceId } from '../../../model/workload-state.ts';
 
 // An Event's message has room for about 1,000 characters, and nobody reads more names than a few.
 const MAX_LISTED = 10;

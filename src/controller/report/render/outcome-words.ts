@@ -1,0 +1,35 @@
+import { SOURCE_TYPE, type SourceRef } from '../../../api/sources.ts';
+import type { Problem } from '../../../domain/asks/intent.ts';
+import type { Replaced, Reverted, Rolled, Undelivered } from '../../../domain/outcome/outcome.ts';
+import type { WorkloadRef } from '../../../domain/workload/workload.ts';
+import { listed } from './source-list.ts';
+
+export const nameOf = ({ kind, namespace, name }: WorkloadRef): string => `${kind} ${namespace}/${name}`;
+
+/** Upstream's words, in which a log line and an Event name a workload. */
+export const quoted = ({ kind, namespace, name }: WorkloadRef): string =>
+  `'${name}' of type '${kind}' in namespace '${namespace}'`;
+
+export function updatedWords(outcome: Rolled | Replaced): string {
+  const what = quoted(outcome.workload.ref);
+  if (outcome.is === 'replaced') return `${what}: deleted and created again`;
+  return outcome.job ? `${what}: created Job '${outcome.job.name}'` : what;
+}
+
+/** Upstream's words for one source; for several it has none. */
+export function causeWords(refs: readonly SourceRef[]): string {
+  const [{ kind, name, namespace } = { kind: 'ConfigMap', name: '', namespace: '' } as SourceRef] = refs;
+  const what = refs.length === 1 ? `'${name}' of type '${SOURCE_TYPE[kind]}'` : listed(refs);
+  return `Changes detected in ${what} in namespace '${namespace}'`;
+}
+
+export function revertedWords({ is, sources }: Reverted | Undelivered): string {
+  const it = sources.length === 1 ? 'it' : 'them';
+  const next =
+    is === 'reverted'
+      ? `applying ${it} once more`
+      : `not applying ${it} again: undelivered until the template or the data changes`;
+  return `Another writer removed the mark for ${listed(sources)}; ${next}`;
+}
+
+export const problemWords = ({ path, message }: Problem): string => `annotation ${path}: ${message}`;
