@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { APP, web } from '../../../test/support/engine-world.ts';
 import { change, failed, rolled, state, tellingWorld } from '../../../test/support/telling-world.ts';
-import { DEFAULT_KEYS, SOURCES } from '../../api/annotations.ts';
+import { DEFAULT_KEYS, OUTCOME, SOURCES } from '../../api/annotations.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -39,7 +39,7 @@ test('forty sources: one Event with a list that ends, one line, one alert, and t
   const names = changes.slice(0, 10).map(({ ref }) => ref.name);
   const cause = `Changes detected in ConfigMap ${names.join(', ')} and 30 more in namespace 'shop'`;
   expect(events.map(({ message }) => message)).toEqual([`${cause}, Updated ${WHAT}`]);
-  expect(events[0]?.annotations).toEqual({ [SOURCES]: changes.map(({ id }) => id).join(',') });
+  expect(events[0]?.annotations).toEqual({ [OUTCOME]: 'rolled', [SOURCES]: changes.map(({ id }) => id).join(',') });
   expect(at('info', lines)).toEqual([expect.stringContaining(`${cause}; updated ${WHAT}"`)]);
   expect(at('info', lines)[0]).toMatch(FOUND_BY);
   expect(at('info', lines)[0]).toContain('source="ConfigMap/app-0,ConfigMap/app-1,');
@@ -183,8 +183,8 @@ test('a refusal and what is left alone are found by the same fields', () => {
   for (const line of lines.slice(0, 2)) expect(line).toMatch(/source="ConfigMap\/app-0,.* and 30 more"/);
   expect(lines[0]).toContain('retry=soon');
   expect(events.map(({ reason, annotations }) => [reason, annotations])).toEqual([
-    ['ReloadFail', undefined],
-    ['InvalidAnnotation', undefined],
+    ['ReloadFail', { [OUTCOME]: 'failed', [SOURCES]: many.map(({ id }) => id).join(',') }],
+    ['InvalidAnnotation', { [OUTCOME]: 'invalid' }],
   ]);
 });
 

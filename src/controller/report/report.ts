@@ -38,12 +38,12 @@ export class Report {
   readonly #feed: OutcomeFeed;
 
   constructor(deps: ReportDeps) {
-    const { log, post, alert, compat, mayTell, onOutcome } = deps;
+    const { log, alert, compat, mayTell, onOutcome } = deps;
     this.#deps = deps;
     this.ledger = new LedgerReport(deps);
     this.watches = new WatchReport(deps);
     this.system = new SystemReport(deps);
-    const inWords = [logRendering(log), eventRendering(post), alertRendering(alert)];
+    const inWords = [logRendering(log), eventRendering(deps), alertRendering(alert)];
     const renderers = [metricRendering(deps), ...(compat ? inWords.map(sourceBySource) : inWords)];
     this.#feed = new OutcomeFeed({ mayTell, renderers: onOutcome ? [...renderers, onOutcome] : renderers });
   }

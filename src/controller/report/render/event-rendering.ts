@@ -1,4 +1,4 @@
-import { SOURCES } from '../../../api/annotations.ts';
+import { OUTCOME, SOURCES } from '../../../api/annotations.ts';
 import { kindNamed } from '../../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../../api/sources.ts';
 import type { Outcome } from '../../../domain/outcome/outcome.ts';
@@ -13,22 +13,29 @@ const COMPONENT: Readonly<Record<SourceKind, string>> = {
   SecretProviderClass: 'reloader-secretproviderclasspodstatuses',
 };
 
+export interface EventDeps {
+  readonly post: (event: EventPost) => void;
+  readonly compat: boolean;
+}
+
 /** Outcomes as Events on the workload. */
-export function eventRendering(post: (event: EventPost) => void): Renderer {
+export function eventRendering({ post, compat }: EventDeps): Renderer {
+  /** Events that upstream has as well look as upstream's under compat. */
+  const postShared = (event: EventPost): void => post(compat ? { ...event, annotations: undefined } : event);
   return (outcome) => {
     switch (outcome.is) {
       case 'rolled':
       case 'replaced': {
         const refs = outcome.changes.map(({ ref }) => ref);
         const message = `${causeWords(refs)}, Updated ${updatedWords(outcome)}`;
-        if (refs.length > 0) post(eventAbout(outcome, { type: 'Normal', reason: 'Reloaded', message }, refs));
+        if (refs.length > 0) postShared(eventAbout(outcome, { type: 'Normal', reason: 'Reloaded', message }, refs));
         break;
       }
       case 'failed':
       case 'refused': {
         const message = `Update for ${quoted(outcome.workload.ref)} failed with error ${outcome.error}`;
-        const refs = outcome.changes.slice(0, 1).map(({ ref }) => ref);
-        post(eventAbout(outcome, { type: 'Warning', reason: 'ReloadFail', message }, refs));
+        const refs = outcome.changes.map(({ ref }) => ref);
+        postShared(eventAbout(outcome, { type: 'Warning', reason: 'ReloadFail', message }, refs));
         break;
       }
       case 'reverted':
@@ -72,6 +79,6 @@ function eventAbout(
     },
     ...words,
     component: first ? COMPONENT[first.kind] : 'reloader',
-    ...(sources.length > 1 && { annotations: { [SOURCES]: carried(sources) } }),
+    annotations: { [OUTCOME]: outcome.is, ...(first && { [SOURCES]: carried(sources) }) },
   };
 }
