@@ -79,7 +79,6 @@ export async function startController(
     log,
     metrics,
     clock,
-    byNamespace: settings.metricsByNamespace,
     compat: settings.compat,
     post: (event) => events.post(event),
     alert: (alert) => alerts.send(alert),

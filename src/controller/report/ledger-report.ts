@@ -1,11 +1,9 @@
 import { refOfKey, type WorkloadKey } from '../../domain/workload/workload.ts';
 import type { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
 import { Reminders } from './reminders.ts';
 import { nameOf } from './render/outcome-words.ts';
+import type { SystemReportDeps } from './system-report.ts';
 
 const CHECKPOINT = {
   'first-start': 'no ledger to go by: everything that runs counts as current, nothing is rolled for the past',
@@ -17,23 +15,15 @@ const CHECKPOINT = {
 // A connection broke, or the server is busy: usually the next try succeeds, a second later.
 const LASTING_MS = 60_000;
 
-export interface LedgerReportDeps {
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  /** False on a standby: the replica that leads tells what happens, keeps the ledger, and catches up. */
-  readonly mayTell: () => boolean;
-}
-
 /** What is kept over a restart (the ledger, its key, the journal of replaced Jobs), and what could not be kept. */
 export class LedgerReport {
-  readonly #deps: LedgerReportDeps;
+  readonly #deps: SystemReportDeps;
   #failingSince: number | undefined;
   readonly #reminders: Reminders;
   /** Trouble that was reported and is not over. */
   readonly #reported = new Set<'refused' | 'lasting' | 'unreadable'>();
 
-  constructor(deps: LedgerReportDeps) {
+  constructor(deps: SystemReportDeps) {
     this.#deps = deps;
     this.#reminders = new Reminders(deps.clock);
   }
@@ -90,7 +80,7 @@ export class LedgerReport {
 
   recordNotRewritten(key: WorkloadKey, error: KubeError): void {
     const ref = refOfKey(key);
-    const message = `the record of ${nameOf(ref)} still has fingerprints of the former key: ${error.message}`;
+    const message = `the record of ${nameOf({ ref })} still has fingerprints of the former key: ${error.message}`;
     this.#deps.log.warn(message, { ...ref });
   }
 

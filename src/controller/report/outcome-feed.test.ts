@@ -9,7 +9,7 @@ const invalid = (...problems: (typeof PROBLEM)[]): Outcome => ({ is: 'invalid', 
 
 function feeding(mayTell = () => true) {
   const shown: Outcome[] = [];
-  const feed = new OutcomeFeed({ mayTell, renderers: [(outcome) => void shown.push(outcome)] });
+  const feed = new OutcomeFeed(mayTell, [(outcome) => void shown.push(outcome)]);
   return { feed, shown };
 }
 

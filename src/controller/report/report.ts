@@ -7,23 +7,22 @@ import type { EventPost } from '../../kube/events/event-post.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import { sourceId, type WorkloadState } from '../../model/workload-state.ts';
 import type { Alert } from '../../telemetry/alerts.ts';
-import { LedgerReport, type LedgerReportDeps } from './ledger-report.ts';
-import { OutcomeFeed, type Renderer, sourceBySource } from './outcome-feed.ts';
+import { LedgerReport } from './ledger-report.ts';
+import { OutcomeFeed, rendererOf, sourceBySource } from './outcome-feed.ts';
 import { alertRendering } from './render/alert-rendering.ts';
 import { eventRendering } from './render/event-rendering.ts';
 import { fieldsOf, logRendering } from './render/log-rendering.ts';
 import { metricRendering, secondsSince } from './render/metric-rendering.ts';
 import { nameOf } from './render/outcome-words.ts';
-import { SystemReport } from './system-report.ts';
+import { SystemReport, type SystemReportDeps } from './system-report.ts';
 import { WatchReport } from './watch-report.ts';
 
-export interface ReportDeps extends LedgerReportDeps {
+export interface ReportDeps extends SystemReportDeps {
   readonly post: (event: EventPost) => void;
   readonly alert: (alert: Alert) => void;
-  readonly byNamespace: boolean;
   /** Upstream tells of each source of a rollout by itself. */
   readonly compat: boolean;
-  readonly onOutcome?: Renderer | undefined;
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
 /** The log names workloads that use a source but did not ask to be rolled; a few are enough. */
@@ -38,14 +37,14 @@ export class Report {
   readonly #feed: OutcomeFeed;
 
   constructor(deps: ReportDeps) {
-    const { log, alert, compat, mayTell, onOutcome } = deps;
+    const { log, metrics, clock, post, alert, compat, mayTell, onOutcome } = deps;
     this.#deps = deps;
     this.ledger = new LedgerReport(deps);
     this.watches = new WatchReport(deps);
     this.system = new SystemReport(deps);
-    const inWords = [logRendering(log), eventRendering(deps), alertRendering(alert)];
-    const renderers = [metricRendering(deps), ...(compat ? inWords.map(sourceBySource) : inWords)];
-    this.#feed = new OutcomeFeed({ mayTell, renderers: onOutcome ? [...renderers, onOutcome] : renderers });
+    const inWords = [logRendering(log), eventRendering(post, compat), alertRendering(alert)];
+    const renderings = [metricRendering(metrics, clock), ...(compat ? inWords.map(sourceBySource) : inWords)];
+    this.#feed = new OutcomeFeed(mayTell, [...renderings.map(rendererOf), ...(onOutcome ? [onOutcome] : [])]);
   }
 
   tell(outcome: Outcome): void {
@@ -79,7 +78,7 @@ export class Report {
     const willReload = verdicts.filter(([, verdict]) => verdict.reload).length;
     log.debug(`${what} ${verbOf(change)}`, { ...source, willReload, willNotReload: unmoved.length });
     for (const { workload, verdict } of unmoved.slice(0, MAX_NAMED)) {
-      log.info(`${nameOf(workload.ref)} will not roll for ${ref.kind} ${ref.name}: ${verdict.rule}`, {
+      log.info(`${nameOf(workload)} will not roll for ${ref.kind} ${ref.name}: ${verdict.rule}`, {
         ...fieldsOf(workload, [ref]),
         reason: verdict.because,
         cure: verdict.cures.join('; '),

@@ -4,6 +4,7 @@ import type { EventPost } from '../../kube/events/event-post.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { AGAIN_MS, causeOf, Reminders } from './reminders.ts';
 import { nameOf } from './render/outcome-words.ts';
 
@@ -15,7 +16,10 @@ const DROPPED: Readonly<Record<DropCause, string>> = {
 
 export interface SystemReportDeps {
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly clock: Clock;
+  /** False on a standby: the replica that leads tells what happens, keeps the ledger, and catches up. */
+  readonly mayTell: () => boolean;
 }
 
 /** The program itself: who leads, which Events do not arrive, what is not finished. */
@@ -63,7 +67,7 @@ export class SystemReport {
   }
 
   stuckJob(ref: WorkloadRef, error: KubeError): void {
-    this.#log.error(`${nameOf(ref)} is being replaced, and that is not finished yet: ${error.message}`, {
+    this.#log.error(`${nameOf({ ref })} is being replaced, and that is not finished yet: ${error.message}`, {
       ...ref,
       retry: 'soon',
     });

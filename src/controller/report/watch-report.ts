@@ -3,11 +3,11 @@ import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import type { Scope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { NotReady } from '../follow/hindrance.ts';
 import { AGAIN_MS, causeOf, Reminders } from './reminders.ts';
+import type { SystemReportDeps } from './system-report.ts';
 
 /** Upstream's words. */
 const EVENT_TYPE = { add: 'add', change: 'update', remove: 'delete' } as const;
@@ -18,19 +18,13 @@ const PLURAL: Readonly<Record<SourceKind, string>> = {
   SecretProviderClass: 'secretproviderclasses',
 };
 
-export interface WatchReportDeps {
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-}
-
 /** What is listed, watched and read, and what cannot be. */
 export class WatchReport {
   readonly #log: Log;
   readonly #metrics: Metrics;
   readonly #reminders: Reminders;
 
-  constructor({ log, metrics, clock }: WatchReportDeps) {
+  constructor({ log, metrics, clock }: SystemReportDeps) {
     this.#log = log;
     this.#metrics = metrics;
     this.#reminders = new Reminders(clock);

@@ -5,7 +5,7 @@ import { actionFor } from '../../domain/judge/effect.ts';
 import type { Policy } from '../../domain/judge/verdict.ts';
 import type { SourceId } from '../../domain/ledger/ledger.ts';
 import type { Change } from '../../domain/outcome/change.ts';
-import type { NewJob, Skipped } from '../../domain/outcome/outcome.ts';
+import type { NewJob, OutcomeOf } from '../../domain/outcome/outcome.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { variableName } from '../../domain/template/marks.ts';
 import { type Patch, patchOf } from '../../domain/template/patch.ts';
@@ -22,7 +22,7 @@ import { recordOf } from '../ledger/record.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replacements } from './replacements.ts';
 
-export type ActResult = Written | Skipped['why'];
+export type ActResult = Written | OutcomeOf<'skipped'>['why'];
 
 /** With the Job that there is now, where it takes one. */
 export interface Written {

@@ -1,22 +1,18 @@
 import { SOURCE_TYPE } from '../../../api/sources.ts';
+import type { OutcomeOf } from '../../../domain/outcome/outcome.ts';
 import type { Alert } from '../../../telemetry/alerts.ts';
-import type { Renderer } from '../outcome-feed.ts';
+import type { Rendering } from '../outcome-feed.ts';
 import { listed } from './source-list.ts';
 
-/** One alert for each rollout; about what else happens there are none. */
-export function alertRendering(send: (alert: Alert) => void): Renderer {
-  return (outcome) => {
-    if (outcome.is !== 'rolled' && outcome.is !== 'replaced') return;
-    const sources = outcome.changes.map(({ ref }) => ref);
+/** An alert for each rollout; there are none about what else happens. */
+export function alertRendering(send: (alert: Alert) => void): Rendering {
+  const rolled = ({ workload: { ref }, changes }: OutcomeOf<'rolled' | 'replaced'>): void => {
+    const sources = changes.map((change) => change.ref);
     const [first, ...more] = sources;
     if (!first) return;
-    const { kind, name } = outcome.workload.ref;
-    send({
-      source: more.length === 0 ? first.name : listed(sources),
-      sourceType: more.length === 0 ? SOURCE_TYPE[first.kind] : undefined,
-      namespace: first.namespace,
-      workload: name,
-      workloadKind: kind,
-    });
+    const about = { namespace: first.namespace, workload: ref.name, workloadKind: ref.kind };
+    if (more.length > 0) send({ source: listed(sources), sourceType: undefined, ...about });
+    else send({ source: first.name, sourceType: SOURCE_TYPE[first.kind], ...about });
   };
+  return { rolled, replaced: rolled };
 }

@@ -4,6 +4,7 @@ import { change, failed, rolled } from '../../../../test/support/telling-world.t
 import { OUTCOME, SOURCES } from '../../../api/annotations.ts';
 import type { Outcome } from '../../../domain/outcome/outcome.ts';
 import { type EventPost, repetitionKey } from '../../../kube/events/event-post.ts';
+import { rendererOf } from '../outcome-feed.ts';
 import { eventRendering } from './event-rendering.ts';
 
 const changes = [change('app')];
@@ -14,7 +15,7 @@ const UNDELIVERED: Outcome = { is: 'undelivered', workload: web(3), sources: [AP
 
 function eventsOf(compat: boolean, ...outcomes: readonly Outcome[]): readonly EventPost[] {
   const events: EventPost[] = [];
-  const render = eventRendering({ compat, post: (event) => void events.push(event) });
+  const render = rendererOf(eventRendering((event) => void events.push(event), compat));
   for (const outcome of outcomes) render(outcome);
   return events;
 }

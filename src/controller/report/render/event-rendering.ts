@@ -1,9 +1,9 @@
 import { OUTCOME, SOURCES } from '../../../api/annotations.ts';
 import { kindNamed } from '../../../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../../../api/sources.ts';
-import type { Outcome } from '../../../domain/outcome/outcome.ts';
+import type { Outcome, OutcomeOf } from '../../../domain/outcome/outcome.ts';
 import type { EventPost } from '../../../kube/events/event-post.ts';
-import type { Renderer } from '../outcome-feed.ts';
+import type { Rendering } from '../outcome-feed.ts';
 import { causeWords, problemWords, quoted, revertedWords, updatedWords } from './outcome-words.ts';
 import { carried } from './source-list.ts';
 
@@ -13,53 +13,30 @@ const COMPONENT: Readonly<Record<SourceKind, string>> = {
   SecretProviderClass: 'reloader-secretproviderclasspodstatuses',
 };
 
-export interface EventDeps {
-  readonly post: (event: EventPost) => void;
-  readonly compat: boolean;
-}
-
-/** Outcomes as Events on the workload. */
-export function eventRendering({ post, compat }: EventDeps): Renderer {
-  /** Events that upstream has as well look as upstream's under compat. */
-  const postShared = (event: EventPost): void => post(compat ? { ...event, annotations: undefined } : event);
-  return (outcome) => {
-    switch (outcome.is) {
-      case 'rolled':
-      case 'replaced': {
-        const refs = outcome.changes.map(({ ref }) => ref);
-        const message = `${causeWords(refs)}, Updated ${updatedWords(outcome)}`;
-        if (refs.length > 0) postShared(eventAbout(outcome, { type: 'Normal', reason: 'Reloaded', message }, refs));
-        break;
-      }
-      case 'failed':
-      case 'refused': {
-        const message = `Update for ${quoted(outcome.workload.ref)} failed with error ${outcome.error}`;
-        const refs = outcome.changes.map(({ ref }) => ref);
-        postShared(eventAbout(outcome, { type: 'Warning', reason: 'ReloadFail', message }, refs));
-        break;
-      }
-      case 'reverted':
-      case 'undelivered': {
-        const message = revertedWords(outcome);
-        post(eventAbout(outcome, { type: 'Warning', reason: 'ReloadReverted', message }, outcome.sources));
-        break;
-      }
-      case 'invalid':
-        for (const problem of outcome.problems) {
-          const message = problemWords(problem);
-          post(eventAbout(outcome, { type: 'Warning', reason: 'InvalidAnnotation', message }, []));
-        }
-        break;
-      case 'skipped':
-      case 'settled-by-another-writer':
-      case 'paused':
-      case 'resumed':
-      case 'not-resumed':
-        break;
-      default:
-        outcome satisfies never;
+/** Outcomes as Events on the workload. Under compat those that upstream has as well look as upstream's. */
+export function eventRendering(post: (event: EventPost) => void, compat: boolean): Rendering {
+  const postUpstream = (event: EventPost): void => post(compat ? { ...event, annotations: undefined } : event);
+  const rolled = (outcome: OutcomeOf<'rolled' | 'replaced'>): void => {
+    const refs = outcome.changes.map(({ ref }) => ref);
+    const message = `${causeWords(refs)}, Updated ${updatedWords(outcome)}`;
+    postUpstream(eventAbout(outcome, { type: 'Normal', reason: 'Reloaded', message }, refs));
+  };
+  const failed = (outcome: OutcomeOf<'failed' | 'refused'>): void => {
+    const refs = outcome.changes.map(({ ref }) => ref);
+    const message = `Update for ${quoted(outcome.workload)} failed with error ${outcome.error}`;
+    postUpstream(eventAbout(outcome, { type: 'Warning', reason: 'ReloadFail', message }, refs));
+  };
+  const reverted = (outcome: OutcomeOf<'reverted' | 'undelivered'>): void => {
+    const message = revertedWords(outcome);
+    post(eventAbout(outcome, { type: 'Warning', reason: 'ReloadReverted', message }, outcome.sources));
+  };
+  const invalid = (outcome: OutcomeOf<'invalid'>): void => {
+    for (const problem of outcome.problems) {
+      const message = problemWords(problem);
+      post(eventAbout(outcome, { type: 'Warning', reason: 'InvalidAnnotation', message }, []));
     }
   };
+  return { rolled, replaced: rolled, failed, refused: failed, reverted, undelivered: reverted, invalid };
 }
 
 function eventAbout(
@@ -69,14 +46,11 @@ function eventAbout(
 ): EventPost {
   const { ref, uid } = outcome.workload;
   const kind = kindNamed(ref.kind);
+  const apiVersion = kind?.group ? `${kind.group}/${kind.version}` : 'v1';
   const [first] = sources;
   return {
-    regarding: {
-      apiVersion: kind?.group ? `${kind.group}/${kind.version}` : 'v1',
-      ...ref,
-      // The Job with the former uid is deleted, and nobody looks at its Events.
-      uid: outcome.is === 'replaced' ? outcome.job.uid : uid,
-    },
+    // The Job with the former uid is deleted, and nobody looks at its Events.
+    regarding: { apiVersion, ...ref, uid: outcome.is === 'replaced' ? outcome.job.uid : uid },
     ...words,
     component: first ? COMPONENT[first.kind] : 'reloader',
     annotations: { [OUTCOME]: outcome.is, ...(first && { [SOURCES]: carried(sources) }) },

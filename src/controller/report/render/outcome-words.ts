@@ -1,17 +1,19 @@
 import { SOURCE_TYPE, type SourceRef } from '../../../api/sources.ts';
 import type { Problem } from '../../../domain/asks/intent.ts';
-import type { Replaced, Reverted, Rolled, Undelivered } from '../../../domain/outcome/outcome.ts';
-import type { WorkloadRef } from '../../../domain/workload/workload.ts';
+import type { OutcomeOf } from '../../../domain/outcome/outcome.ts';
+import type { Workload } from '../../../domain/workload/workload.ts';
 import { listed } from './source-list.ts';
 
-export const nameOf = ({ kind, namespace, name }: WorkloadRef): string => `${kind} ${namespace}/${name}`;
+type Named = Pick<Workload, 'ref'>;
+
+export const nameOf = ({ ref: { kind, namespace, name } }: Named): string => `${kind} ${namespace}/${name}`;
 
 /** Upstream's words, in which a log line and an Event name a workload. */
-export const quoted = ({ kind, namespace, name }: WorkloadRef): string =>
+export const quoted = ({ ref: { kind, namespace, name } }: Named): string =>
   `'${name}' of type '${kind}' in namespace '${namespace}'`;
 
-export function updatedWords(outcome: Rolled | Replaced): string {
-  const what = quoted(outcome.workload.ref);
+export function updatedWords(outcome: OutcomeOf<'rolled' | 'replaced'>): string {
+  const what = quoted(outcome.workload);
   if (outcome.is === 'replaced') return `${what}: deleted and created again`;
   return outcome.job ? `${what}: created Job '${outcome.job.name}'` : what;
 }
@@ -23,7 +25,7 @@ export function causeWords(refs: readonly SourceRef[]): string {
   return `Changes detected in ${what} in namespace '${namespace}'`;
 }
 
-export function revertedWords({ is, sources }: Reverted | Undelivered): string {
+export function revertedWords({ is, sources }: OutcomeOf<'reverted' | 'undelivered'>): string {
   const it = sources.length === 1 ? 'it' : 'them';
   const next =
     is === 'reverted'
