@@ -49,5 +49,7 @@ export const ON_CHANGE = 'attune.dev/on-change';
 export const RETRY = 'attune.dev/retry';
 /** On the pod template: makes it differ when the data changed but Stakater's hash did not. */
 export const NUDGE = 'attune.dev/nudge';
-/** On an Event about several sources: all of them, for programs. */
+/** On an Event, for programs: all sources that it is about, of which the message names a few. */
 export const SOURCES = 'attune.dev/sources';
+/** On an Event, for programs: what happened, by the word that the outcome has in the code. */
+export const OUTCOME = 'attune.dev/outcome';

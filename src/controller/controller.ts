@@ -42,16 +42,23 @@ const DRAIN_MS = 4000;
 export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
   const { client, options, clock, report } = deps;
   const { compat, enableHa: elects } = options;
-  const readiness = new Readiness({ ...deps, compat, elects, workloads: deps.notify === undefined, signal });
+  const readiness = new Readiness({
+    ...deps,
+    report: report.watches,
+    compat,
+    elects,
+    workloads: deps.notify === undefined,
+    signal,
+  });
   deps.leadership.onBarred((error) => readiness.barred(error));
   const retrying = (error: KubeError): void =>
-    error.status === 401 ? readiness.refused(error) : report.waitingForServer(error);
+    error.status === 401 ? readiness.refused(error) : report.watches.waitingForServer(error);
   const patience = { clock, signal, retrying };
   const tell: KeyReport = {
     keyless(error) {
-      if (deps.notify === undefined) report.keyless(error);
+      if (deps.notify === undefined) report.ledger.keyless(error);
     },
-    weakKey: (bytes, error) => report.weakKey(bytes, error),
+    weakKey: (bytes, error) => report.ledger.weakKey(bytes, error),
   };
   const installation = await retryTransient(() => installationKey(client, options, tell), patience);
   const sharedVersions = await retryTransient(() => seeSharedVersions(client, options), patience);
@@ -59,7 +66,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   const hands = createWriters(deps, core, installation, signal);
   const { engine, checkpoint, reader, watches } = core;
   const reading = reader.run();
-  await follow({ ...core, options, report: deps.report, pauses: hands.pauses }, deps.notify === undefined);
+  await follow({ ...core, options, report: report.watches, pauses: hands.pauses }, deps.notify === undefined);
   const end = async (): Promise<void> => {
     reader.stop();
     checkpoint.stop();
@@ -86,7 +93,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
 
 /** False if the term ended before it could begin. */
 async function begins(deps: ControllerDeps, hands: Writers, term: AbortSignal): Promise<boolean> {
-  const retrying = (error: KubeError): void => deps.report.waitingForServer(error);
+  const retrying = (error: KubeError): void => deps.report.watches.waitingForServer(error);
   try {
     await retryTransient(() => takeOver(deps, hands), { clock: deps.clock, signal: term, retrying });
     return true;
@@ -141,7 +148,10 @@ async function work(
     },
   });
   const resuming = pauses.run();
-  const rewriting = rewriteRecords({ ...deps, former: core.former, queue: oldRecords }, term);
+  const rewriting = rewriteRecords(
+    { ...deps, report: deps.report.ledger, former: core.former, queue: oldRecords },
+    term,
+  );
   // Beside the work: no change has to wait for it.
   const ledger = keepLedger();
   if (!term.aborted) {

@@ -31,7 +31,7 @@ export function createCore(
   const queue = new KeyedQueue<WorkloadKey>({ clock });
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
   const parser = createObjectParser({ ...options, digest, former, oldRecord: (key) => oldRecords.add(key) });
-  const watches = new Watches({ client, clock, signal, access, report });
+  const watches = new Watches({ client, clock, signal, access, report: report.watches });
   const namespaces = new Set<string>();
   const inScope = scopeCheck(options, namespaces);
   const listed = new Listed();
@@ -56,7 +56,7 @@ export function createCore(
   let begun = false;
   /** A source's data may have moved. */
   const turned = (ref: SourceRef, turn: SourceChange, version: number): void => {
-    report.turned(turn);
+    report.sourceSeen(turn);
     if (deps.notify) {
       const lifecycle = lifecycleOf(ref.kind, options);
       if (begun && inScope(ref.namespace) && isNotable(lifecycle, turn)) deps.notify();
@@ -100,7 +100,7 @@ function createCheckpoint(
   return new Checkpoint({
     client,
     clock,
-    report,
+    report: report.ledger,
     keyId,
     former,
     mayStore,
@@ -135,7 +135,7 @@ function createReader(
       turned(ref, sources.fill(source), Number(source.resourceVersion));
     },
     isNeeded: (ref) => sources.current(ref) === UNKNOWN,
-    report,
+    report: report.watches,
   });
 }
 
@@ -143,7 +143,7 @@ function tellWatched({ notify, options, report }: ControllerDeps, engine: Engine
   const asking = notify ? undefined : askingIn(engine, { ...known, policy: options });
   let sources = 0;
   for (const count of known.sources.counts().values()) sources += count;
-  report.watching({ asking, sources });
+  report.watches.watching({ asking, sources });
 }
 
 function fillGauges(

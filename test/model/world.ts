@@ -250,7 +250,6 @@ export class World {
       log,
       metrics,
       clock,
-      byNamespace: false,
       compat: false,
       post: nothing,
       alert: nothing,

@@ -1,12 +1,12 @@
 import { SOURCE_KINDS, type SourceRef } from '../../src/api/sources.ts';
 import { sourceId } from '../../src/domain/ledger/source-id.ts';
 import type { Change } from '../../src/domain/outcome/change.ts';
-import type { Failed, Rolled } from '../../src/domain/outcome/outcome.ts';
+import type { OutcomeOf } from '../../src/domain/outcome/outcome.ts';
 import type { EventPost } from '../../src/kube/events/event-post.ts';
 import type { Alert } from '../../src/telemetry/alerts.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { stateOf, web } from './engine-world.ts';
+import { web } from './engine-world.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 /** What a report needs, and all that it tells. */
@@ -35,7 +35,6 @@ export function tellingWorld(level = 'debug', wall = 0) {
       metrics,
       clock,
       mayTell: () => true,
-      byNamespace: false,
       compat: false,
       post: (event: EventPost) => void events.push(event),
       alert: (alert: Alert) => void alerts.push(alert),
@@ -71,15 +70,12 @@ export const change = (name: string, kind: SourceRef['kind'] = 'ConfigMap'): Cha
   };
 };
 
-/** Of Deployment web. */
-export const state = () => stateOf(web(3));
-
 /** Deployment web was rolled. */
-export const rolled = (changes: readonly Change[], parts: Partial<Omit<Rolled, 'is'>> = {}): Rolled => ({
+export const rolled = (changes: readonly Change[], parts: Partial<OutcomeOf<'rolled'>> = {}): OutcomeOf<'rolled'> => ({
   ...{ is: 'rolled', workload: web(3), changes, job: undefined, startedAt: 0, lastChangeAt: 0, ...parts },
 });
 
 /** Deployment web could not be rolled. */
-export const failed = (changes: readonly Change[], error: string, startedAt = 0): Failed => ({
+export const failed = (changes: readonly Change[], error: string, startedAt = 0): OutcomeOf<'failed'> => ({
   ...{ is: 'failed', workload: web(3), changes, error, startedAt, retry: 'soon' },
 });

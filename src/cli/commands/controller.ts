@@ -79,7 +79,6 @@ export async function startController(
     log,
     metrics,
     clock,
-    byNamespace: settings.metricsByNamespace,
     compat: settings.compat,
     post: (event) => events.post(event),
     alert: (alert) => alerts.send(alert),
@@ -88,7 +87,13 @@ export async function startController(
   });
   const options = { ...settings, ownNamespace: settings.ownNamespace || connection.namespace || '' };
   const leadership: Leadership = settings.enableHa
-    ? electedLeadership({ client, clock, report, namespace: settings.podNamespace, identity: settings.podName })
+    ? electedLeadership({
+        client,
+        clock,
+        report: report.system,
+        namespace: settings.podNamespace,
+        identity: settings.podName,
+      })
     : aloneLeadership();
   let ready = false;
   const server = createServer({
@@ -175,9 +180,9 @@ function eventSink(client: KubeClient, report: () => Report): EventSink {
     client,
     clock: systemClock,
     report: {
-      dropping: (cause, first) => report().droppingEvents(cause, first),
-      dropped: (cause, count) => report().droppedEvents(cause, count),
-      refused: (error) => report().refusedEvent(error),
+      dropping: (cause, first) => report().system.droppingEvents(cause, first),
+      dropped: (cause, count) => report().system.droppedEvents(cause, count),
+      refused: (error) => report().system.refusedEvent(error),
     },
   });
 }

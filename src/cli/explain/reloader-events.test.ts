@@ -1,21 +1,23 @@
 import { expect, test } from 'vitest';
 import { APP, web } from '../../../test/support/engine-world.ts';
 import { change, rolled, tellingWorld } from '../../../test/support/telling-world.ts';
-import { SOURCES } from '../../api/annotations.ts';
+import { OUTCOME, SOURCES } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { Report } from '../../controller/report/report.ts';
 import type { EventPost } from '../../kube/events/event-post.ts';
 import { isUndelivered, type ReloaderEvent } from './reloader-events.ts';
 
-const tracesOf = (events: readonly EventPost[]): readonly ReloaderEvent[] =>
-  events.map(({ annotations, ...event }, n) => ({ ...event, at: '', version: n, sources: annotations?.[SOURCES] }));
+const eventsOf = (events: readonly EventPost[]): readonly ReloaderEvent[] =>
+  events.map(({ annotations, ...event }, n) => ({
+    ...{ ...event, at: '', version: n, outcome: annotations?.[OUTCOME], sources: annotations?.[SOURCES] },
+  }));
 const beyond = { ...APP, name: 'app-39' };
 
 test('explain understands Events of several sources, also of those that the message does not name', () => {
   const { deps, events } = tellingWorld();
   const report = new Report(deps);
   const many = Array.from({ length: 40 }, (_, n) => change(`app-${n}`));
-  const undelivered = (ref: SourceRef) => isUndelivered(tracesOf(events), ref);
+  const undelivered = (ref: SourceRef) => isUndelivered(eventsOf(events), ref);
   report.tell({ is: 'undelivered', workload: web(3), sources: [APP] });
   expect([undelivered(APP), undelivered(beyond)]).toEqual([true, false]);
   report.tell({ is: 'undelivered', workload: web(3), sources: many.map(({ ref }) => ref) });
@@ -36,7 +38,17 @@ test('a list that has no room on an Event says so, and what may be undelivered i
   const last = { ...APP, name: 'app-4999' };
   report.tell({ is: 'undelivered', workload: web(3), sources: many });
   expect(events[0]?.annotations?.[SOURCES]?.length).toBeLessThan(32_768);
-  expect(isUndelivered(tracesOf(events), last)).toBe(true);
+  expect(isUndelivered(eventsOf(events), last)).toBe(true);
   report.tell(rolled(many.map(({ name }) => change(name))));
-  expect([isUndelivered(tracesOf(events), last), isUndelivered(tracesOf(events), beyond)]).toEqual([true, false]);
+  expect([isUndelivered(eventsOf(events), last), isUndelivered(eventsOf(events), beyond)]).toEqual([true, false]);
+});
+
+test('what happened is read from annotations, whatever the message says', () => {
+  const { deps, events } = tellingWorld();
+  new Report(deps).tell({ is: 'undelivered', workload: web(3), sources: [APP] });
+  const [event] = eventsOf(events);
+  if (!event) throw new Error('no Event');
+  const { outcome: _outcome, sources: _sources, ...ofOtherReloader } = event;
+  expect(isUndelivered([ofOtherReloader], APP)).toBe(false);
+  expect(isUndelivered([{ ...event, reason: 'Other', message: 'in other words' }, ofOtherReloader], APP)).toBe(true);
 });

@@ -1,10 +1,11 @@
-import { SOURCES } from '../../api/annotations.ts';
+import { OUTCOME, SOURCES } from '../../api/annotations.ts';
 import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { EVENTS } from '../../api/resources.ts';
-import { SOURCE_TYPE, type SourceRef } from '../../api/sources.ts';
-import { isCarried } from '../../controller/report/source-list.ts';
+import type { SourceRef } from '../../api/sources.ts';
+import { isCarried } from '../../controller/report/render/source-list.ts';
 import { FIELD_MANAGER } from '../../controller/write/act.ts';
+import type { Outcome } from '../../domain/outcome/outcome.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 
@@ -16,12 +17,21 @@ export interface ReloaderEvent {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
-  /** All that it is about, where these are several. */
+  /** What happened, if it says so: Events of other reloaders and of compat do not. */
+  readonly outcome?: string | undefined;
+  /** All sources that it is about. */
   readonly sources?: string | undefined;
 }
 
-const MAX_TRACES = 5;
-const REVERTED = 'ReloadReverted';
+const MAX_SHOWN = 5;
+const UNDELIVERED: Outcome['is'] = 'undelivered';
+/** After each of these it is known whether the pods of a workload have the data of a source. */
+const DELIVERY: ReadonlySet<string | undefined> = new Set<Outcome['is']>([
+  'rolled',
+  'replaced',
+  'reverted',
+  UNDELIVERED,
+]);
 
 /** When a reloader last wrote to this object; the server keeps it, to the second. */
 export function lastWriteOf(object: KubeObject): string | undefined {
@@ -36,43 +46,32 @@ export function lastWriteOf(object: KubeObject): string | undefined {
 /** Oldest first; none where Events may not be read. */
 export async function reloaderEvents(client: KubeClient, { metadata }: KubeObject): Promise<readonly ReloaderEvent[]> {
   const { namespace, uid } = metadata;
-  const traces: ReloaderEvent[] = [];
+  const events: ReloaderEvent[] = [];
   try {
     for await (const page of client.list(EVENTS, { namespace, fieldSelector: `involvedObject.uid=${uid}` })) {
-      traces.push(...page.items.flatMap(asReloaderEvent));
+      events.push(...page.items.flatMap(asReloaderEvent));
     }
   } catch (error) {
     if (!KubeError.is(error, 'Forbidden')) throw error;
   }
-  return traces.sort((a, b) => a.at.localeCompare(b.at) || a.version - b.version);
+  return events.sort((a, b) => a.at.localeCompare(b.at) || a.version - b.version);
 }
 
 /** As many as are worth showing. */
-export const newestOf = (traces: readonly ReloaderEvent[]): readonly ReloaderEvent[] =>
-  traces.slice(-MAX_TRACES).map(({ sources: _, ...trace }) => trace);
+export const newestOf = (events: readonly ReloaderEvent[]): readonly ReloaderEvent[] =>
+  events.slice(-MAX_SHOWN).map(({ sources: _, outcome: _is, ...event }) => event);
 
 /**
  * Whether the last word about a source is that another writer keeps undoing the rollout. What an Event says of so many that
  * it could not name them all is believed where it is bad news only: a change that may be lost has to be seen.
  */
-export function isUndelivered(traces: readonly ReloaderEvent[], ref: SourceRef): boolean {
-  const last = traces.findLast((trace) => {
-    const isAbout = aboutSource(trace, ref);
-    return isAbout === 'yes' || (isAbout === 'perhaps' && isGivenUp(trace));
+export function isUndelivered(events: readonly ReloaderEvent[], ref: SourceRef): boolean {
+  const last = events.findLast(({ outcome, sources = '' }) => {
+    if (!DELIVERY.has(outcome)) return false;
+    const isAbout = isCarried(sources, ref);
+    return isAbout === 'yes' || (isAbout === 'perhaps' && outcome === UNDELIVERED);
   });
-  return last !== undefined && isGivenUp(last);
-}
-
-const isGivenUp = ({ reason, message }: ReloaderEvent): boolean =>
-  reason === REVERTED && message.includes('undelivered');
-
-/** The words are the report's. */
-function aboutSource({ reason, message, sources }: ReloaderEvent, ref: SourceRef): 'yes' | 'no' | 'perhaps' {
-  if (reason !== REVERTED && reason !== 'Reloaded') return 'no';
-  if (sources !== undefined) return isCarried(sources, ref);
-  const { kind, name } = ref;
-  const words = reason === REVERTED ? `${kind} ${name};` : `'${name}' of type '${SOURCE_TYPE[kind]}'`;
-  return message.includes(words) ? 'yes' : 'no';
+  return last?.outcome === UNDELIVERED;
 }
 
 function asReloaderEvent(event: KubeObject): readonly ReloaderEvent[] {
@@ -80,6 +79,6 @@ function asReloaderEvent(event: KubeObject): readonly ReloaderEvent[] {
   if (!textIn(objectIn(source)['component']).startsWith('reloader')) return [];
   const at = textIn(lastTimestamp) || textIn(eventTime);
   const version = Number(event.metadata.resourceVersion) || 0;
-  const sources = event.metadata.annotations?.[SOURCES];
-  return [{ at, version, type: textIn(type), reason: textIn(reason), message: textIn(message), sources }];
+  const { [OUTCOME]: outcome, [SOURCES]: sources } = event.metadata.annotations ?? {};
+  return [{ at, version, type: textIn(type), reason: textIn(reason), message: textIn(message), outcome, sources }];
 }

@@ -3,7 +3,6 @@ import type { Policy, Verdict } from '../../domain/judge/verdict.ts';
 import type { Lifecycle } from '../../domain/ledger/applied.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
 import type { Timing } from '../../domain/plan/timing.ts';
-import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import type { Known } from '../../model/concerns.ts';
 import type { EvidenceDeps } from '../../model/evidence.ts';
@@ -33,7 +32,7 @@ export interface EngineDeps extends Known, Pick<EvidenceDeps, 'listed' | 'server
   /** Asks for the bytes of a source that was listed without them. */
   readonly want: (ref: SourceRef) => void;
   readonly report: {
-    sourceChanged(ref: SourceRef, change: SourceChange, verdicts: readonly (readonly [WorkloadState, Verdict])[]): void;
+    sourceChanged(ref: SourceRef, change: SourceChange, verdicts: readonly (readonly [Workload, Verdict])[]): void;
     tell(outcome: Outcome): void;
     queued(): void;
     /** What was told about it is no longer needed. */

@@ -63,13 +63,13 @@ export class Engine {
       if (after === UNKNOWN && index.isWanted(ref)) want(ref);
       return;
     }
-    const judged: [WorkloadState, Verdict][] = [];
+    const judged: [Workload, Verdict][] = [];
     for (const key of index.dependents(ref)) {
       const state = this.states.get(key);
       if (!state) continue;
       if (unseenFrom !== undefined) state.lostSightOf(ref, unseenFrom);
       const verdict = this.verdicts.of(state.workload, ref);
-      judged.push([state, verdict]);
+      judged.push([state.workload, verdict]);
       this.#compare(state, ref, verdict, () =>
         this.#evidence.atChange(state, ref, { change, version, strategy: this.#strategyOf(verdict) }),
       );

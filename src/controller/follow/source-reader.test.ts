@@ -4,7 +4,7 @@ import { type Exchange, listOf } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
 import { tellingWorld } from '../../../test/support/telling-world.ts';
 import type { SourceRef } from '../../api/sources.ts';
-import { Report } from '../report/report.ts';
+import { WatchReport } from '../report/watch-report.ts';
 import { SourceReader } from './source-reader.ts';
 
 const secret = (name: string): SourceRef => ({ kind: 'Secret', namespace: 'shop', name });
@@ -32,7 +32,7 @@ async function reading(mayGive: (exchange: Exchange) => boolean) {
     clock,
     isNeeded: ({ name }) => !known.has(name),
     read: ({ name }, found) => void read.push(`${name} ${found?.metadata.resourceVersion}`),
-    report: new Report(deps),
+    report: new WatchReport(deps),
   });
   running.push(reader);
   void reader.run();

@@ -20,7 +20,7 @@ import type { SourceChange, SourceHistory } from '../../model/sources/source-his
 import type { Engine } from '../engine/engine.ts';
 import type { Checkpoint } from '../ledger/checkpoint.ts';
 import type { ControllerOptions } from '../options.ts';
-import type { Report } from '../report/report.ts';
+import type { WatchReport } from '../report/watch-report.ts';
 import type { Pauses } from '../write/pauses.ts';
 import type { Watches } from './watches.ts';
 
@@ -32,7 +32,7 @@ export interface FollowDeps {
   readonly engine: Engine;
   readonly checkpoint: Pick<Checkpoint, 'awaits' | 'listed'>;
   readonly pauses: Pauses;
-  readonly report: Pick<Report, 'received' | 'following'>;
+  readonly report: Pick<WatchReport, 'received' | 'following'>;
   readonly inScope: (namespace: string) => boolean;
   readonly namespaces: Set<string>;
   readonly listed: Listed;

@@ -1,8 +1,9 @@
+import { refOfKey, type WorkloadKey } from '../../domain/workload/workload.ts';
 import type { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import { Reminders } from './reminders.ts';
+import { nameOf } from './render/outcome-words.ts';
+import type { SystemReportDeps } from './system-report.ts';
 
 const CHECKPOINT = {
   'first-start': 'no ledger to go by: everything that runs counts as current, nothing is rolled for the past',
@@ -11,26 +12,20 @@ const CHECKPOINT = {
   found: 'ledger found: what changed in the meantime is caught up',
 } as const;
 
-// A connection that breaks, a server that is busy: the next try, a second later, usually succeeds.
+// A connection broke, or the server is busy: usually the next try succeeds, a second later.
 const LASTING_MS = 60_000;
 
-export interface SystemReportDeps {
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  /** A standby knows everything, and says nothing of what others do: it keeps no ledger and catches nothing up. */
-  readonly mayTell: () => boolean;
-}
-
-/** What there is to say about the ledger: what it told us, and whether it is kept. */
+/** What is kept over a restart (the ledger, its key, the journal of replaced Jobs), and what could not be kept. */
 export class LedgerReport {
   readonly #deps: SystemReportDeps;
   #failingSince: number | undefined;
-  /** The trouble that was told, until it is over. */
-  readonly #told = new Set<'refused' | 'lasting' | 'unreadable'>();
+  readonly #reminders: Reminders;
+  /** Trouble that was reported and is not over. */
+  readonly #reported = new Set<'refused' | 'lasting' | 'unreadable'>();
 
   constructor(deps: SystemReportDeps) {
     this.#deps = deps;
+    this.#reminders = new Reminders(deps.clock);
   }
 
   checkpoint(what: keyof typeof CHECKPOINT): void {
@@ -62,13 +57,48 @@ export class LedgerReport {
   /** All that there was to write is written. */
   ledgerKept(): void {
     this.#failingSince = undefined;
-    const wasTold = [this.#told.delete('refused'), this.#told.delete('lasting')].includes(true);
-    if (wasTold) this.#deps.log.info('the ledger is kept again');
+    const wasReported = [this.#reported.delete('refused'), this.#reported.delete('lasting')].includes(true);
+    if (wasReported) this.#deps.log.info('the ledger is kept again');
+  }
+
+  keyless(error: KubeError | undefined): void {
+    this.#notKept('nothing is remembered about Secrets over a restart', error, 'get and create on secrets');
+  }
+
+  weakKey(bytes: number, error?: KubeError): void {
+    const { log } = this.#deps;
+    const found = `the key in Secret attune-ledger-key has ${bytes} bytes, fewer than 32`;
+    if (!error) {
+      log.warn(`${found}: replaced. What was stored with it is rewritten, and nothing rolls for it`);
+      return;
+    }
+    log.warn(`${found}, and cannot be replaced: nothing is remembered about Secrets over a restart`, {
+      error: error.message,
+      cure: 'grant update on secrets, resourceNames attune-ledger-key, in the own namespace',
+    });
+  }
+
+  recordNotRewritten(key: WorkloadKey, error: KubeError): void {
+    const ref = refOfKey(key);
+    const message = `the record of ${nameOf({ ref })} still has fingerprints of the former key: ${error.message}`;
+    this.#deps.log.warn(message, { ...ref });
+  }
+
+  unsafeJobs(error: KubeError | undefined): void {
+    const message = 'Jobs are replaced without a safety net: a crash between delete and create loses one';
+    this.#notKept(message, error, 'get, create and patch on secrets');
+  }
+
+  /** Something cannot be kept in the own namespace. */
+  #notKept(message: string, error: KubeError | undefined, rights: string): void {
+    if (!this.#reminders.isDue(message)) return;
+    const cure = error ? ownCure(error, rights) : 'set POD_NAMESPACE to the namespace that this program runs in';
+    this.#deps.log.warn(`${message}: ${error?.message ?? 'its own namespace is not known'}`, { cure });
   }
 
   #tell(what: 'refused' | 'lasting' | 'unreadable', message: string, error: KubeError): void {
-    if (this.#told.has(what) || !this.#deps.mayTell()) return;
-    this.#told.add(what);
+    if (this.#reported.has(what) || !this.#deps.mayTell()) return;
+    this.#reported.add(what);
     this.#deps.log.warn(`${message}: ${error.message}`, {
       cure: ownCure(error, 'get, create and update on configmaps'),
     });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { APP, stateOf, web } from '../../../test/support/engine-world.ts';
+import { APP, web } from '../../../test/support/engine-world.ts';
 import { change, failed, rolled, tellingWorld, verdict } from '../../../test/support/telling-world.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -16,11 +16,10 @@ const broken = web(3, { annotations: { 'deployment.reloader.stakater.com/pause-p
 /** Says everything about workloads and sources that it can say. */
 function sayAll(report: Report): void {
   const error = new KubeError({ verb: 'get', path: '/x', status: 403, reason: 'Forbidden' });
-  const state = stateOf(web(3));
-  const { workload } = state;
+  const workload = web(3);
   const many = [change(APP.name), change('other')];
-  const turn = { before: 'A', after: 'B', flagsMoved: false };
-  report.sourceChanged(APP, turn, [...Array.from({ length: 4 }, () => [state, no] as const), [state, verdict]]);
+  const moved = { before: 'A', after: 'B', flagsMoved: false };
+  report.sourceChanged(APP, moved, [...Array.from({ length: 4 }, () => [workload, no] as const), [workload, verdict]]);
   for (const changes of [many.slice(1), many]) report.tell(rolled(changes, { job: { name: 'j', uid: 'j' } }));
   report.tell(failed(many, error.message));
   for (const why of ['nothing-to-write', 'left-alone'] as const) {
@@ -29,19 +28,19 @@ function sayAll(report: Report): void {
   report.tell({ is: 'settled-by-another-writer', workload, sources: [APP] });
   report.tell({ is: 'reverted', workload, sources: [APP] });
   report.tell({ is: 'invalid', workload: broken, problems: broken.intent.problems });
-  report.watching({ asking: 1, sources: 2 });
+  report.watches.watching({ asking: 1, sources: 2 });
   report.tell({ is: 'paused', workload, until: 0 });
   report.tell({ is: 'resumed', workload, by: 'us' });
   report.tell({ is: 'not-resumed', workload, error: error.message });
-  report.recordNotRewritten('Deployment/shop/web', error);
-  report.stuckJob(workload.ref, error);
-  report.unreadable(APP, error);
-  report.unreadable(APP, error);
-  report.readByListing(APP, error);
-  report.retrying(CONFIG_MAPS, error, 5);
-  report.refusedEvent(error);
-  report.weakKey(3, error);
-  report.ledgerFailed(error);
+  report.ledger.recordNotRewritten('Deployment/shop/web', error);
+  report.system.stuckJob(workload.ref, error);
+  report.watches.unreadable(APP, error);
+  report.watches.unreadable(APP, error);
+  report.watches.readByListing(APP, error);
+  report.watches.retrying(CONFIG_MAPS, error, 5);
+  report.system.refusedEvent(error);
+  report.ledger.weakKey(3, error);
+  report.ledger.ledgerFailed(error);
 }
 
 test('docs/log.md lists exactly the fields that there are', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { APP, web } from '../../../test/support/engine-world.ts';
 import { change, failed, rolled, state, tellingWorld } from '../../../test/support/telling-world.ts';
-import { DEFAULT_KEYS, SOURCES } from '../../api/annotations.ts';
+import { DEFAULT_KEYS, OUTCOME, SOURCES } from '../../api/annotations.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -39,7 +39,7 @@ test('forty sources: one Event with a list that ends, one line, one alert, and t
   const names = changes.slice(0, 10).map(({ ref }) => ref.name);
   const cause = `Changes detected in ConfigMap ${names.join(', ')} and 30 more in namespace 'shop'`;
   expect(events.map(({ message }) => message)).toEqual([`${cause}, Updated ${WHAT}`]);
-  expect(events[0]?.annotations).toEqual({ [SOURCES]: changes.map(({ id }) => id).join(',') });
+  expect(events[0]?.annotations).toEqual({ [OUTCOME]: 'rolled', [SOURCES]: changes.map(({ id }) => id).join(',') });
   expect(at('info', lines)).toEqual([expect.stringContaining(`${cause}; updated ${WHAT}"`)]);
   expect(at('info', lines)[0]).toMatch(FOUND_BY);
   expect(at('info', lines)[0]).toContain('source="ConfigMap/app-0,ConfigMap/app-1,');
@@ -125,8 +125,8 @@ test('a change that reloads somebody is told by the reload; who will not is name
   const no: Verdict = { reload: false, because: 'not-asked', rule: 'nobody asks', cures: ['ask'] };
   const turn = { before: 'A', after: 'B', flagsMoved: false };
   const verdicts = [
-    [state(), change('app').verdict],
-    ...Array.from({ length: 5 }, () => [state(), no] as const),
+    [web(3), change('app').verdict],
+    ...Array.from({ length: 5 }, () => [web(3), no] as const),
   ] as const;
   new Report(deps).sourceChanged(APP, turn, verdicts);
   expect(at('debug', lines)).toEqual([
@@ -183,8 +183,8 @@ test('a refusal and what is left alone are found by the same fields', () => {
   for (const line of lines.slice(0, 2)) expect(line).toMatch(/source="ConfigMap\/app-0,.* and 30 more"/);
   expect(lines[0]).toContain('retry=soon');
   expect(events.map(({ reason, annotations }) => [reason, annotations])).toEqual([
-    ['ReloadFail', undefined],
-    ['InvalidAnnotation', undefined],
+    ['ReloadFail', { [OUTCOME]: 'failed', [SOURCES]: many.map(({ id }) => id).join(',') }],
+    ['InvalidAnnotation', { [OUTCOME]: 'invalid' }],
   ]);
 });
 
@@ -194,9 +194,9 @@ test('a standby says and counts nothing of what others do', () => {
   const workload = web(3);
   report.tell({ is: 'settled-by-another-writer', workload, sources: [APP] });
   report.tell({ is: 'reverted', workload, sources: [APP] });
-  report.sourceChanged(APP, { before: 'A', after: 'B', flagsMoved: false }, [[state(), change('app').verdict]]);
+  report.sourceChanged(APP, { before: 'A', after: 'B', flagsMoved: false }, [[web(3), change('app').verdict]]);
   report.tell(INVALID);
-  report.checkpoint('found');
+  report.ledger.checkpoint('found');
   expect([lines, events]).toEqual([[], []]);
   expect(metric('attune_settled_total{how="already-rolled"}')).toBeUndefined();
   expect(metric('attune_reverted_total')).toBe(0);
@@ -209,10 +209,10 @@ test('Events that do not arrive are told for many at once, with a cure where the
   const [event] = events;
   if (!event) throw new Error('no Event');
   lines.splice(0);
-  report.droppingEvents('full', event);
-  report.droppedEvents('full', 5978);
-  for (let n = 0; n < 9; n += 1) report.refusedEvent(refusal(403, 'Forbidden'));
-  report.refusedEvent(refusal(403, 'Forbidden', 'because it is being terminated'));
+  report.system.droppingEvents('full', event);
+  report.system.droppedEvents('full', 5978);
+  for (let n = 0; n < 9; n += 1) report.system.refusedEvent(refusal(403, 'Forbidden'));
+  report.system.refusedEvent(refusal(403, 'Forbidden', 'because it is being terminated'));
   expect(lines.map((line) => /msg="([^"]*)/.exec(line)?.[1])).toEqual([
     'Events are being dropped: too many were waiting for the API server',
     '5978 Events were dropped: too many were waiting for the API server',

@@ -93,9 +93,9 @@ function createReplacements(
     clock,
     signal,
     resumed,
-    journal: new ReplacementJournal({ client, namespace, unsafe: (error) => report.unsafeJobs(error) }),
+    journal: new ReplacementJournal({ client, namespace, unsafe: (error) => report.ledger.unsafeJobs(error) }),
     fieldManager: FIELD_MANAGER,
-    stuck: (ref, error) => report.stuckJob(ref, error),
+    stuck: (ref, error) => report.system.stuckJob(ref, error),
   });
 }
 

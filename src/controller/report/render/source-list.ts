@@ -1,5 +1,5 @@
-import type { SourceRef } from '../../api/sources.ts';
-import { sourceId } from '../../domain/ledger/source-id.ts';
+import type { SourceRef } from '../../../api/sources.ts';
+import { sourceId } from '../../../domain/ledger/source-id.ts';
 
 // An Event's message has room for about 1,000 characters, and nobody reads more names than a few.
 const MAX_LISTED = 10;

@@ -1,0 +1,37 @@
+import { SOURCE_TYPE, type SourceRef } from '../../../api/sources.ts';
+import type { Problem } from '../../../domain/asks/ask.ts';
+import type { OutcomeOf } from '../../../domain/outcome/outcome.ts';
+import type { Workload } from '../../../domain/workload/workload.ts';
+import { listed } from './source-list.ts';
+
+type Named = Pick<Workload, 'ref'>;
+
+export const nameOf = ({ ref: { kind, namespace, name } }: Named): string => `${kind} ${namespace}/${name}`;
+
+/** Upstream's words, in which a log line and an Event name a workload. */
+export const quoted = ({ ref: { kind, namespace, name } }: Named): string =>
+  `'${name}' of type '${kind}' in namespace '${namespace}'`;
+
+export function updatedWords(outcome: OutcomeOf<'rolled' | 'replaced'>): string {
+  const what = quoted(outcome.workload);
+  if (outcome.is === 'replaced') return `${what}: deleted and created again`;
+  return outcome.job ? `${what}: created Job '${outcome.job.name}'` : what;
+}
+
+/** Upstream's words for one source; for several it has none. */
+export function causeWords(refs: readonly SourceRef[]): string {
+  const [{ kind, name, namespace } = { kind: 'ConfigMap', name: '', namespace: '' } as SourceRef] = refs;
+  const what = refs.length === 1 ? `'${name}' of type '${SOURCE_TYPE[kind]}'` : listed(refs);
+  return `Changes detected in ${what} in namespace '${namespace}'`;
+}
+
+export function revertedWords({ is, sources }: OutcomeOf<'reverted' | 'undelivered'>): string {
+  const it = sources.length === 1 ? 'it' : 'them';
+  const next =
+    is === 'reverted'
+      ? `applying ${it} once more`
+      : `not applying ${it} again: undelivered until the template or the data changes`;
+  return `Another writer removed the mark for ${listed(sources)}; ${next}`;
+}
+
+export const problemWords = ({ path, message }: Problem): string => `annotation ${path}: ${message}`;
