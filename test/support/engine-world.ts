@@ -8,7 +8,7 @@ import type { Policy } from '../../src/domain/judge/verdict.ts';
 import type { Source } from '../../src/domain/source/source.ts';
 import { parseWorkload } from '../../src/domain/workload/parse-workload.ts';
 import type { Workload, WorkloadKey } from '../../src/domain/workload/workload.ts';
-import type { CheckpointEntry } from '../../src/model/ledger/ledger-past.ts';
+import type { CheckpointEntry } from '../../src/model/ledger/shard.ts';
 import { ReverseIndex } from '../../src/model/reverse-index.ts';
 import { SourceHistory } from '../../src/model/sources/source-history.ts';
 import { createDigest } from '../../src/runtime/digest.ts';

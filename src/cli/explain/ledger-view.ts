@@ -9,7 +9,7 @@ import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { FormerKey } from '../../model/ledger/former-key.ts';
-import { KEY_SECRET, keysIn, withKey } from '../../model/ledger/installation-key.ts';
+import { KEY_SECRET, keysIn, withKey } from '../../model/ledger/ledger-key.ts';
 import { Runs } from '../../model/ledger/runs.ts';
 import type { SourceHistory } from '../../model/sources/source-history.ts';
 import { sourceId, type WorkloadState } from '../../model/workload-state.ts';

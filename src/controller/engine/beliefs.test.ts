@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { APP, type Look, running, setUp, source, web } from '../../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, RECORD } from '../../api/annotations.ts';
 import { encodeRecord } from '../../domain/ledger/ledger.ts';
-import type { CheckpointEntry } from '../../model/ledger/ledger-past.ts';
+import type { CheckpointEntry } from '../../model/ledger/shard.ts';
 import { shortLook } from '../../model/workload-state.ts';
 
 test('what changed while nobody was there is caught up from the checkpoint', () => {

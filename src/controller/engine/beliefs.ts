@@ -14,8 +14,8 @@ import {
 import { parseTime } from '../../domain/text/rfc3339.ts';
 import { firstRevision, revisionBefore } from '../../domain/workload/rollout.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
-import type { CheckpointEntry } from '../../model/ledger/ledger-past.ts';
 import type { Runs } from '../../model/ledger/runs.ts';
+import type { CheckpointEntry } from '../../model/ledger/shard.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import { missedLooks, type Renewal, shortLook, sourceId, type WorkloadState } from '../../model/workload-state.ts';
 import type { EngineDeps } from './engine-deps.ts';

@@ -4,7 +4,7 @@ import type { Policy, Verdict } from '../../domain/judge/verdict.ts';
 import type { Lifecycle } from '../../domain/ledger/ledger.ts';
 import type { Timing } from '../../domain/plan/plan.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
-import type { CheckpointEntry } from '../../model/ledger/ledger-past.ts';
+import type { CheckpointEntry } from '../../model/ledger/shard.ts';
 import type { Listed } from '../../model/listed.ts';
 import type { ReverseIndex } from '../../model/reverse-index.ts';
 import type { SourceChange, SourceHistory } from '../../model/sources/source-history.ts';

@@ -1,7 +1,7 @@
 import { RECORD } from '../../api/annotations.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { ABSENT, type Applied, encodeRecord, readRecord, type SourceId, UNKNOWN } from '../../domain/ledger/ledger.ts';
-import type { ShardContent } from './ledger-shard.ts';
+import type { ShardContent } from './shard.ts';
 
 export interface FormerKeyOptions {
   readonly keyId: string;

@@ -4,7 +4,7 @@ import { kindNamed, type WorkloadKind } from '../../../src/api/kinds.ts';
 import type { DataObject, KubeObject } from '../../../src/api/objects.ts';
 import { parseRecord } from '../../../src/domain/ledger/ledger.ts';
 import { parseWorkload } from '../../../src/domain/workload/parse-workload.ts';
-import { KEY_SECRET, keysIn, withKey } from '../../../src/model/ledger/installation-key.ts';
+import { KEY_SECRET, keysIn, withKey } from '../../../src/model/ledger/ledger-key.ts';
 import { shortLook } from '../../../src/model/workload-state.ts';
 import { Audit } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { RECORD } from '../../../src/api/annotations.ts';
 import { encodeRecord, type SourceId } from '../../../src/domain/ledger/ledger.ts';
 import { piecesOf } from '../../../src/domain/source/fingerprint.ts';
-import { withKey } from '../../../src/model/ledger/installation-key.ts';
+import { withKey } from '../../../src/model/ledger/ledger-key.ts';
 import { Audit } from '../../support/audit.ts';
 import { type Stage, stage } from '../../support/controller.ts';
 import { type AnyObject, api } from '../../support/sandbox.ts';
