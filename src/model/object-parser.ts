@@ -50,11 +50,12 @@ export function createObjectParser({ keys, compat, digest, former, oldRecord }: 
   };
 
   const source = (kind: SourceKind, object: KubeObject, full: boolean, previous: Source | undefined): Source => {
-    const { name, namespace = '', resourceVersion, annotations } = object.metadata;
+    const { name, namespace = '', uid, resourceVersion, annotations } = object.metadata;
     const ref: SourceRef = previous?.ref ?? { kind, namespace: intern(namespace), name };
     const unchanged = previous?.resourceVersion === resourceVersion ? previous.fingerprint : undefined;
     return {
       ref,
+      uid,
       resourceVersion,
       fingerprint: full ? fingerprint(kind, object) : unchanged,
       ...(full && { editedAt: editedAt(object), bornAt: object.metadata.creationTimestamp }),
@@ -118,11 +119,22 @@ function isSame(slips: Intent['problems'], before: Intent['problems']): boolean 
 
 export type ObjectParser = ReturnType<typeof createObjectParser>;
 
-/** RFC 3339 of one form: texts compare as times do. Who only wrote labels does not own the data. */
-function editedAt({ metadata: { managedFields = [], creationTimestamp = '' } }: KubeObject): string | undefined {
+/** When its data was last written after its creation, if it was. */
+function editedAt(object: KubeObject): string | undefined {
+  const last = dataWrittenAt(object);
+  return last !== undefined && last > (object.metadata.creationTimestamp ?? '') ? last : undefined;
+}
+
+/**
+ * When the data of a source was last written. Who only wrote labels does not own the data; who only took something away is
+ * not recorded by the server. Undefined: the server keeps nothing about the object's fields.
+ */
+export function dataWrittenAt({ metadata }: KubeObject): string | undefined {
+  const { managedFields = [], creationTimestamp = '' } = metadata;
   let last = creationTimestamp;
   for (const { time = '', fieldsV1 = {} } of managedFields) {
+    // RFC 3339 of one form: texts compare as times do.
     if (time > last && ('f:data' in fieldsV1 || 'f:binaryData' in fieldsV1)) last = time;
   }
-  return last > creationTimestamp ? last : undefined;
+  return managedFields.length === 0 ? undefined : last;
 }

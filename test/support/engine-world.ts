@@ -23,6 +23,7 @@ export const markOf = (data: string): string => data.toLowerCase().padEnd(40, '0
 
 export const source = (data: string, version: number, ref = APP): Source => ({
   ref,
+  uid: ref.name,
   resourceVersion: String(version),
   fingerprint: { exact: data, mark: markOf(data) },
   ignored: false,

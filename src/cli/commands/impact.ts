@@ -1,12 +1,13 @@
 import { WORKLOAD_KINDS } from '../../api/kinds.ts';
+import { SOURCE_RESOURCES } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
+import type { SourceFacts } from '../../model/snapshot.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster/cluster-command.ts';
-import { SOURCE_RESOURCES, sourceTarget, type Target } from '../cluster/kind-words.ts';
+import { sourceTarget, type Target } from '../cluster/kind-words.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import { type Answer, answerTo, type Coming } from '../explain/answer.ts';
-import type { SourceFacts } from '../explain/cluster-view.ts';
 import { beginJudging, type Judging } from '../explain/judging.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import type { Page } from '../help.ts';
@@ -62,11 +63,12 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
   const { io, page, namespace } = cluster;
   const judging = await beginJudging(cluster);
   const ref: SourceRef = { kind, namespace, name };
-  const unreadSources = judging.view.unread.length;
+  const { snapshot } = judging;
   for (const row of WORKLOAD_KINDS) {
-    for (const object of await judging.view.list(row)) judging.view.enter(row, object);
+    for (const object of await snapshot.list(row)) snapshot.enter(row, object);
   }
-  const report = reportOn(ref, judging, judging.view.unread.length === unreadSources);
+  const complete = !WORKLOAD_KINDS.some(({ plural }) => snapshot.forbidden.includes(plural));
+  const report = reportOn(ref, judging, complete);
   if (report.workloads.length === 0 && report.presence !== 'present') await mustExist(cluster.client, namespace);
   if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(report, judging));
   io.stdout(json ? `${JSON.stringify(report, null, 2)}\n` : text(report, page));
@@ -74,10 +76,10 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
 }
 
 function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactReport {
-  const { view, settings, labels } = judging;
-  const facts = view.facts(ref);
-  const workloads = [...view.graph.dependents(ref)].flatMap((key) => {
-    const state = view.states.get(key);
+  const { snapshot, settings, labels } = judging;
+  const facts = snapshot.facts(ref);
+  const workloads = [...snapshot.graph.dependents(ref)].flatMap((key) => {
+    const state = snapshot.states.get(key);
     if (!state) return [];
     const { workload } = state;
     const blindness = [
@@ -88,13 +90,13 @@ function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactRe
     return [{ workload: workload.ref, ...answer }];
   });
   workloads.sort((a, b) => Number(b.rolls) - Number(a.rolls) || a.workload.name.localeCompare(b.workload.name));
-  return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: view.unread, complete, workloads };
+  return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: judging.unread(), complete, workloads };
 }
 
 /** Nobody has heard of it, so the name is probably a slip. */
-function unknown({ source, complete }: ImpactReport, { view }: Judging): string {
+function unknown({ source, complete }: ImpactReport, { snapshot }: Judging): string {
   const { kind, namespace, name } = source;
-  const names = [...view.sources.inNamespace(kind, namespace)].map(({ ref }) => ref.name);
+  const names = [...snapshot.sources.inNamespace(kind, namespace)].map(({ ref }) => ref.name);
   const guess = nearest(name, names);
   const { plural } = SOURCE_RESOURCES[kind];
   const there = names.length === 0 ? `the namespace has no ${plural}` : `the ${plural} there: ${names.join(', ')}`;

@@ -4,7 +4,7 @@ import type { Settings } from '../../config/settings.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
 import { markIn, variableName } from '../../domain/template/marks.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
-import type { ClusterView } from './cluster-view.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
 import type { NotWatched } from './watch-scope.ts';
 
 /** What a change of a source does to a workload, and why. */
@@ -35,9 +35,9 @@ export function answerTo(
   workload: Workload,
   ref: SourceRef,
   blindness: readonly NotWatched[],
-  { view, settings }: { readonly view: ClusterView; readonly settings: Settings },
+  { snapshot, settings }: { readonly snapshot: Snapshot; readonly settings: Settings },
 ): MarkedAnswer {
-  const answer = unlessBlind(judged(workload, ref, view, settings), blindness);
+  const answer = unlessBlind(judged(workload, ref, snapshot, settings), blindness);
   return {
     ...answer,
     ifCreated: ifCreated(answer, ref, settings),
@@ -55,9 +55,9 @@ function unlessBlind(verdict: Verdict, blindness: readonly NotWatched[]): Verdic
   return { ...verdict, rolls: false, because: 'not-watched', rule: first.rule, cures, action: undefined };
 }
 
-function judged(workload: Workload, ref: SourceRef, view: ClusterView, settings: Settings): Verdict {
-  const state = view.states.get(workloadKey(workload.ref));
-  const verdict = state && view.verdicts.of(state, ref);
+function judged(workload: Workload, ref: SourceRef, snapshot: Snapshot, settings: Settings): Verdict {
+  const state = snapshot.states.get(workloadKey(workload.ref));
+  const verdict = state && snapshot.verdicts.of(state, ref);
   const kind = kindNamed(workload.ref.kind);
   if (!verdict || !kind) throw new Error(`${workload.ref.kind} ${workload.ref.name} was not entered`);
   const { because, rule } = verdict;

@@ -3,32 +3,27 @@ import { SECRETS } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
 import { Beliefs } from '../../controller/engine/beliefs.ts';
-import { Checkpoint } from '../../controller/ledger/checkpoint.ts';
 import { type Evidence, UNKNOWN } from '../../domain/ledger/ledger.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import type { FormerKey } from '../../model/ledger/former-key.ts';
-import { KEY_SECRET, keysIn, withKey } from '../../model/ledger/ledger-key.ts';
+import { CheckpointReader, type Loaded } from '../../model/ledger/checkpoint-reader.ts';
+import { KEY_SECRET, keysIn, type LedgerKey, type StoredKeys, withKey } from '../../model/ledger/ledger-key.ts';
 import { Runs } from '../../model/ledger/runs.ts';
 import type { SourceHistory } from '../../model/sources/source-history.ts';
 import { sourceId, type WorkloadState } from '../../model/workload-state.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { createDigest, type Digest } from '../../runtime/digest.ts';
+import { createDigest } from '../../runtime/digest.ts';
 
-/** What Attune wrote down in the cluster, for those who only look. */
+/** What Attune wrote down in the cluster, for those who only read it. */
 export interface LedgerView {
-  /** Marks are right with any key, exact fingerprints only when `known`. */
-  readonly digest: Digest;
-  /** The key before the present one: what was written with it is read as if it were the present one's. */
-  readonly former: FormerKey | undefined;
+  readonly key: Pick<LedgerKey, 'digest' | 'former'>;
   /** Whether the fingerprints of the ledger can be compared with those of the sources. */
   readonly known: boolean;
   /** What was written down about one source of a workload. */
   readonly word: (state: WorkloadState, ref: SourceRef, sources: SourceHistory) => LedgerWord;
   /** A Job that a CronJob was made to run may carry the CronJob's record. */
   readonly noteRun: (job: Workload) => void;
-  /** What the reader should know about the answers. */
+  /** What the user should know about the answers. */
   readonly notes: readonly string[];
 }
 
@@ -47,46 +42,23 @@ export async function readLedger(
 ): Promise<LedgerView> {
   const found = await findKey(client, ownNamespace);
   if (typeof found === 'string') return withoutKey(found);
-  const { namespace, key, former: formerBytes } = found;
-  const { keyId, digest, former } = withKey(key, settings.compat, formerBytes);
-  const notes: string[] = [];
-  let readable = true;
-  const checkpoint = new Checkpoint({
-    client,
-    clock: systemClock,
-    namespace,
-    keyId,
-    former,
-    mayStore: () => false,
-    catchUpMaxMs: settings.catchUpMaxMs,
-    states: () => new Map(),
-    heard: () => ({ seen: {}, told: {} }),
-    mayWrite: () => false,
-    report: {
-      checkpoint: (what) => {
-        if (what !== 'found' && readable) notes.push(CHECKPOINT[what]);
-      },
-      ledgerWritten: () => {},
-      ledgerFailed: () => {},
-      ledgerKept: () => {},
-      ledgerUnreadable: (error) => {
-        readable = false;
-        notes.push(`the checkpoint in namespace ${namespace} cannot be read: ${error.message}`);
-      },
-    },
-  });
-  await checkpoint.load();
+  const { namespace } = found;
+  const key = withKey(found.key, settings.compat, found.former);
+  const { keyId } = key;
+  const checkpoint = new CheckpointReader({ ...settings, ...key, client, namespace });
+  const { result, unreadable } = await checkpoint.load();
   const runs = new Runs();
   return {
-    digest,
-    former,
+    key,
     known: true,
-    notes,
+    notes: unreadable
+      ? [`the checkpoint in namespace ${namespace} cannot be read: ${unreadable.message}`]
+      : NOTES[result],
     noteRun: (job) => void runs.note(job),
     word(state, ref, sources) {
       const { workload } = state;
       const serverNow = () => client.serverNow();
-      const deps = {
+      const seen = {
         sources,
         checkpoint,
         keyId,
@@ -95,15 +67,15 @@ export async function readLedger(
         sharedVersions: () => false,
         listed: ALL,
       };
-      const beliefs = new Beliefs(deps, { settlesByMark: () => false }, runs);
+      const beliefs = new Beliefs(seen, { settlesByMark: () => false }, runs);
       const id = sourceId(ref);
       // As at a start of the controller: without a checkpoint that can be believed nothing of the past is.
-      const record = checkpoint.believable || !readable ? beliefs.recordOf(workload) : undefined;
+      const record = checkpoint.believable || unreadable ? beliefs.recordOf(workload) : undefined;
       const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
       return {
         record: record && { seq: record.seq, applied: record.sources[id] },
         checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
-        isDoubted: readable && beliefs.about(state, ref) === UNKNOWN,
+        isDoubted: !unreadable && beliefs.about(state, ref) === UNKNOWN,
         writtenAt: record?.at,
       };
     },
@@ -112,24 +84,22 @@ export async function readLedger(
 
 const ALL = { has: () => true };
 
-const CHECKPOINT = {
-  'first-start': 'Attune has written no checkpoint yet: what runs counts as current',
-  'too-old': 'the checkpoint is older than --catch-up-max: what runs counts as current',
-  'other-key': 'the checkpoint was written with another key or in the other mode: what runs counts as current',
-} as const;
+const NOTES: Readonly<Record<Loaded['result'], readonly string[]>> = {
+  found: [],
+  'first-start': ['Attune has written no checkpoint yet: what runs counts as current'],
+  'too-old': ['the checkpoint is older than --catch-up-max: what runs counts as current'],
+  'other-key': ['the checkpoint was written with another key or in the other mode: what runs counts as current'],
+};
 
-function withoutKey(why: string): LedgerView {
-  return {
-    digest: createDigest(new Uint8Array()),
-    former: undefined,
-    known: false,
-    noteRun: () => {},
-    notes: [`${why}: whether a change waits is told by the marks alone`],
-    word: () => ({ record: undefined, checkpoint: undefined, isDoubted: false, writtenAt: undefined }),
-  };
-}
+const withoutKey = (why: string): LedgerView => ({
+  key: { digest: createDigest(new Uint8Array()), former: undefined },
+  known: false,
+  noteRun: () => {},
+  notes: [`${why}: whether a change waits is told by the marks alone`],
+  word: () => ({ record: undefined, checkpoint: undefined, isDoubted: false, writtenAt: undefined }),
+});
 
-type FoundKey = { readonly namespace: string } & ReturnType<typeof keysIn>;
+type FoundKey = StoredKeys & { readonly namespace: string };
 
 /** Where Attune lives is known from its Deployment or a variable; else a key anywhere tells it. */
 async function findKey(client: KubeClient, namespace: string | undefined): Promise<FoundKey | string> {

@@ -7,8 +7,8 @@ import { dueAt, timingOf } from '../../domain/plan/plan.ts';
 import { carriesMark } from '../../domain/template/marks.ts';
 import { type Ages, agesOf } from '../../domain/workload/pod-age.ts';
 import { type Hold, holdOf, type Progress, progressOf } from '../../domain/workload/progress.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
 import type { WorkloadState } from '../../model/workload-state.ts';
-import type { ClusterView } from './cluster-view.ts';
 import type { LedgerView } from './ledger-view.ts';
 import type { Pods } from './pods.ts';
 
@@ -41,7 +41,7 @@ export interface State {
 }
 
 export interface Viewpoint {
-  readonly view: ClusterView;
+  readonly snapshot: Snapshot;
   readonly ledger: LedgerView;
   readonly settings: Settings;
   readonly nowMs: number;
@@ -58,9 +58,9 @@ export interface Subject {
 }
 
 export function standingOf(subject: Subject, ref: SourceRef, rolls: boolean, at: Viewpoint): State {
-  const { view, settings } = at;
-  if (view.facts(ref).presence === 'unreadable') return unknown('you may not read it');
-  const current = view.sources.current(ref);
+  const { snapshot, settings } = at;
+  if (snapshot.facts(ref).presence === 'unreadable') return unknown('you may not read it');
+  const current = snapshot.sources.current(ref);
   if (current === UNKNOWN) return unknown('nobody mounts it, and what it would hold is not known before');
   const facts = factsOf(subject, ref, at);
   if (facts.difference === 'keep') return { is: 'gone', from: facts.from };
@@ -85,13 +85,13 @@ interface Facts {
   readonly ages: Ages | undefined;
 }
 
-function factsOf({ kind, state, pods }: Subject, ref: SourceRef, { view, ledger, settings }: Viewpoint): Facts {
+function factsOf({ kind, state, pods }: Subject, ref: SourceRef, { snapshot, ledger, settings }: Viewpoint): Facts {
   const { workload } = state;
-  const current = view.sources.current(ref);
-  const { changedAt } = view.facts(ref);
-  const mark = view.sources.get(ref)?.fingerprint?.mark;
+  const current = snapshot.sources.current(ref);
+  const { changedAt } = snapshot.facts(ref);
+  const mark = snapshot.sources.get(ref)?.fingerprint?.mark;
   const carried = mark === undefined ? 'missing' : carriesMark(workload, ref, mark, settings.reloadStrategy);
-  const word = ledger.word(state, ref, view.sources);
+  const word = ledger.word(state, ref, snapshot.sources);
   const markIsCurrent = carried === 'equal';
   const belief = believe({ markIsCurrent, compat: settings.compat, current, baseline: current, ...word });
   // Without the ledger a mark of other data is all there is, and it may be the only one that was ever needed.

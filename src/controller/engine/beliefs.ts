@@ -21,7 +21,9 @@ import { missedLooks, type Renewal, shortLook, sourceId, type WorkloadState } fr
 import type { EngineDeps } from './engine-deps.ts';
 import type { OtherWriters } from './other-writers.ts';
 
-type Deps = Pick<EngineDeps, 'sources' | 'checkpoint' | 'keyId' | 'sharedVersions' | 'policy' | 'serverNow' | 'listed'>;
+type Deps = Pick<EngineDeps, 'sources' | 'keyId' | 'sharedVersions' | 'policy' | 'serverNow' | 'listed'> & {
+  readonly checkpoint: Pick<EngineDeps['checkpoint'], 'believable' | 'aliveAt' | 'seenOf' | 'entry'>;
+};
 
 // The ledger is written within a second, times have no fractions, and the server's is known to a second.
 const LEDGER_LAG_MS = 3000;
