@@ -138,9 +138,9 @@ async function reportOn(
   const refs: readonly SourceRef[] = source ? [{ ...source, namespace }] : snapshot.concernsOf(state);
   for (const ref of refs) await snapshot.readData(ref);
   const events = await reloaderEvents(client, object);
-  const blindness = notWatchedBecause(workload.ref, labels, settings);
+  const notWatched = notWatchedBecause(workload.ref, labels, settings);
   const sources = refs.map((ref) => {
-    const unseen = [...blindness, ...sourceNotWatchedBecause(ref, snapshot.facts(ref).labels, settings)];
+    const unseen = [...notWatched, ...sourceNotWatchedBecause(ref, snapshot.facts(ref).labels, settings)];
     const found = explain(subject, ref, unseen, judging);
     const isLost = found.rolls && found.mark?.found !== 'current' && isUndelivered(events, ref);
     return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;

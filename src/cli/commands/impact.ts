@@ -7,7 +7,7 @@ import type { SourceFacts } from '../../model/snapshot.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster/cluster-command.ts';
 import { sourceTarget, type Target } from '../cluster/kind-words.ts';
 import { mustExist } from '../cluster/namespace.ts';
-import { type Answer, answerTo, type Coming } from '../explain/answer.ts';
+import { type Answer, answerTo, type Consequence } from '../explain/answer.ts';
 import { beginJudging, type Judging } from '../explain/judging.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import type { Page } from '../help.ts';
@@ -82,11 +82,11 @@ function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactRe
     const state = snapshot.states.get(key);
     if (!state) return [];
     const { workload } = state;
-    const blindness = [
+    const notWatched = [
       ...notWatchedBecause(workload.ref, labels, settings),
       ...sourceNotWatchedBecause(ref, facts.labels, settings),
     ];
-    const { container: _, ...answer } = answerTo(workload, ref, blindness, judging);
+    const { container: _, ...answer } = answerTo(workload, ref, notWatched, judging);
     return [{ workload: workload.ref, ...answer }];
   });
   workloads.sort((a, b) => Number(b.rolls) - Number(a.rolls) || a.workload.name.localeCompare(b.workload.name));
@@ -125,7 +125,7 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
     table(
       [
         ['judged by', judgedBy],
-        ...comingRows(workloads),
+        ...lifecycleRows(workloads),
         ...notes.map((note) => ['note', paint('dim', note)]),
         ...(presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : []),
       ],
@@ -137,11 +137,11 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
   ].join('');
 }
 
-/** Of those that roll for a change; for the others nothing of the kind makes a difference. */
-function comingRows(workloads: readonly Effect[]): readonly (readonly string[])[] {
+/** What creation and deletion do to those that a change rolls; the others stay in any case. */
+function lifecycleRows(workloads: readonly Effect[]): readonly (readonly string[])[] {
   const rolling = workloads.filter(({ rolls }) => rolls);
   if (rolling.length === 0) return [];
-  const row = (word: string, of: (effect: Effect) => Coming): readonly string[] => {
+  const row = (word: string, of: (effect: Effect) => Consequence): readonly string[] => {
     const reached = rolling.filter((effect) => of(effect).rolls).length;
     const rules = [...new Set(rolling.map((effect) => of(effect).rule))].join('; ');
     return [word, `reaches ${reached} of the ${rolling.length} that roll for a change (${rules})`];

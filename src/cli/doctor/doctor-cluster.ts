@@ -23,7 +23,7 @@ export interface Installation {
 }
 
 /** Everything of one cluster that a diagnosis needs; only ever read. */
-export interface Cluster {
+export interface ClusterContents {
   readonly workloads: readonly { readonly kind: WorkloadKind; readonly object: KubeObject }[];
   readonly sourcesOf: (namespace: string) => SourceList;
   /** What could not be read, one line each. */
@@ -44,7 +44,7 @@ export async function findInstallations(client: KubeClient): Promise<readonly In
   );
 }
 
-export async function readCluster(client: KubeClient, settings: Settings, only?: string): Promise<Cluster> {
+export async function readCluster(client: KubeClient, settings: Settings, only?: string): Promise<ClusterContents> {
   if (only !== undefined) await mustExist(client, only);
   const inScope = await scopeFilter(client, settings, only);
   // Only what the rules read is looked at, and for that any key will do.

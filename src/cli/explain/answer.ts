@@ -15,14 +15,14 @@ export interface Answer {
   readonly rule: string;
   /** What would make it a yes: one line for each thing that is in the way. */
   readonly cures: readonly string[];
-  /** What a change does. */
+  /** What a change makes Attune do. */
   readonly action: Action | undefined;
   /** The same for its creation, and for its deletion. */
-  readonly ifCreated: Coming;
-  readonly ifDeleted: Coming;
+  readonly ifCreated: Consequence;
+  readonly ifDeleted: Consequence;
 }
 
-export interface Coming {
+export interface Consequence {
   readonly rolls: boolean;
   readonly rule: string;
 }
@@ -34,10 +34,10 @@ export type MarkedAnswer = Answer & { readonly container: number };
 export function answerTo(
   workload: Workload,
   ref: SourceRef,
-  blindness: readonly NotWatched[],
+  notWatched: readonly NotWatched[],
   { snapshot, settings }: { readonly snapshot: Snapshot; readonly settings: Settings },
 ): MarkedAnswer {
-  const answer = unlessBlind(judged(workload, ref, snapshot, settings), blindness);
+  const answer = unlessNotWatched(judged(workload, ref, snapshot, settings), notWatched);
   return {
     ...answer,
     ifCreated: ifCreated(answer, ref, settings),
@@ -47,11 +47,11 @@ export function answerTo(
 
 type Verdict = Omit<MarkedAnswer, 'ifCreated' | 'ifDeleted'>;
 
-/** What is not watched comes before every rule, but what the rules say stays in the way. */
-function unlessBlind(verdict: Verdict, blindness: readonly NotWatched[]): Verdict {
-  const [first] = blindness;
+/** What is not watched is not rolled, whatever the rules say; what they demand is still listed among the cures. */
+function unlessNotWatched(verdict: Verdict, notWatched: readonly NotWatched[]): Verdict {
+  const [first] = notWatched;
   if (!first) return verdict;
-  const cures = [...blindness.map(({ cure }) => cure), ...verdict.cures];
+  const cures = [...notWatched.map(({ cure }) => cure), ...verdict.cures];
   return { ...verdict, rolls: false, because: 'not-watched', rule: first.rule, cures, action: undefined };
 }
 
@@ -78,7 +78,7 @@ function useOf(workload: Workload, ref: SourceRef): number {
 
 const CLASSES = 'a SecretProviderClass is known by the pods that mount it, and is neither created nor deleted';
 
-function ifCreated({ rolls, rule }: Verdict, { kind }: SourceRef, { reloadOnCreate }: Settings): Coming {
+function ifCreated({ rolls, rule }: Verdict, { kind }: SourceRef, { reloadOnCreate }: Settings): Consequence {
   if (!rolls) return { rolls, rule };
   if (kind === 'SecretProviderClass') return { rolls: false, rule: CLASSES };
   return flagged('--reload-on-create', reloadOnCreate);
@@ -89,7 +89,7 @@ function ifDeleted(
   workload: Workload,
   { kind, name }: SourceRef,
   { reloadOnDelete, compat, reloadStrategy }: Settings,
-): Coming {
+): Consequence {
   if (!rolls) return { rolls, rule };
   if (kind === 'SecretProviderClass') return { rolls: false, rule: CLASSES };
   // Upstream takes its variable away, and has nothing to do where it never was.
@@ -100,7 +100,7 @@ function ifDeleted(
   return flagged('--reload-on-delete', reloadOnDelete);
 }
 
-const flagged = (flag: string, isSet: boolean): Coming => ({
+const flagged = (flag: string, isSet: boolean): Consequence => ({
   rolls: isSet,
   rule: isSet ? `${flag}=true` : `${flag} is not set`,
 });

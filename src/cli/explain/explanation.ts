@@ -28,11 +28,11 @@ export interface Mark {
 export function explain(
   subject: Subject,
   ref: SourceRef,
-  blindness: readonly NotWatched[],
+  notWatched: readonly NotWatched[],
   at: Viewpoint,
 ): Explanation {
   const { workload } = subject.state;
-  const { container, ...answer } = answerTo(workload, ref, blindness, at);
+  const { container, ...answer } = answerTo(workload, ref, notWatched, at);
   return {
     source: { kind: ref.kind, name: ref.name },
     presence: at.snapshot.facts(ref).presence,

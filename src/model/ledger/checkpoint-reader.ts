@@ -81,6 +81,7 @@ export class CheckpointReader {
   async load(): Promise<Loaded> {
     this.#entries.clear();
     this.#isForgotten = false;
+    this.#head = undefined;
     this.#versions = [];
     this.#unreadable = undefined;
     this.#believable = false;
