@@ -18,7 +18,7 @@ export interface Found {
 
 type Place = Pick<Cluster, 'client' | 'namespace'>;
 
-/** What stands between pods and workloads. */
+/** Kinds between a pod and its workload. */
 const BETWEEN: readonly Resource[] = [REPLICA_SETS, REPLICATION_CONTROLLERS];
 
 /** The workload that was named, or the one that made what was named. */

@@ -90,7 +90,7 @@ async function bases(cluster: Cluster): Promise<readonly Basis[]> {
   });
 }
 
-/** Who has taken over already is judged by the flags that Attune has, where they are known. */
+/** No Reloader was found: Attune may have taken over already, and then its flags count, where they are known. */
 async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise<Basis> {
   const { request, settings: given } = cluster;
   // Nothing but the mode may be given here, and that is no reason to forget the other flags.
@@ -106,7 +106,7 @@ async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise
   if (wasLookedFor) return { ...judged, unread: [], judgedBy: `No Stakater Reloader was found; ${rule}` };
   const unread = ["deployments of all namespaces: this user may not list them, so Reloader's flags are not known"];
   const judgedBy = `You may not look for Stakater Reloader; ${rule} If it has others, give them here.`;
-  // Who says where Attune is knows who rules here.
+  // Whoever says where Attune is has taken over already: there is no Reloader whose flags could be missed.
   const isAsked = request.own.has('attune-namespace') && isKnown;
   return { ...judged, unread: isAsked ? [] : unread, judgedBy };
 }

@@ -147,7 +147,7 @@ async function reportOn(
   });
   const pausedAt = workload.annotations[settings.keys.pausedAt];
   const pause = pauseStep({ paused: workload.paused, pausedAt, periodMs: workload.intent.pausePeriodMs }, nowMs);
-  // Where the controller is as silent as upstream, who asks is told all the same.
+  // In compat mode the controller is as silent about slips as upstream; whoever asks is told all the same.
   const slips = settings.compat ? slipsIn(kind, object, settings.keys) : [];
   return {
     workload: workload.ref,

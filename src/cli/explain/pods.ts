@@ -12,7 +12,7 @@ export type Pods = { readonly began: readonly number[] } | { readonly unknown: s
 
 const JOBS = kindNamed('Job') as WorkloadKind;
 
-/** What stands between a workload and its pods. */
+/** The kind between a workload and its pods, where there is one. */
 const BETWEEN: Readonly<Partial<Record<KindName, Resource>>> = {
   Deployment: REPLICA_SETS,
   Rollout: REPLICA_SETS,

@@ -27,7 +27,7 @@ export interface State {
   readonly from: 'mark' | 'record' | 'checkpoint' | 'pods' | 'nothing';
   /** Pods against the last write; missing where they are not known. */
   readonly pods?: Ages | undefined;
-  /** By the word of the workload's own controller. */
+  /** As the workload's own controller counts. */
   readonly progress?: Progress | undefined;
   /** Why pods of an earlier template are still there. */
   readonly hold?: Hold | undefined;
@@ -77,7 +77,7 @@ interface Facts {
   readonly from: State['from'];
   /** The ledger says that nobody could tell what the pods began with. */
   readonly isUnknown: boolean;
-  /** It says that they have it, and may be out of date. */
+  /** It says that they run with the data, and may be out of date. */
   readonly isDoubted: boolean;
   /** The template was written after the data, or carries its mark. */
   readonly isInTemplate: boolean;
@@ -116,7 +116,7 @@ function changeIn({ difference, isUnknown }: Facts): State['change'] {
 
 const unknown = (why: string): State => ({ is: 'unknown', from: 'nothing', why });
 
-/** Nothing waits; whether that is because the pods have it is another question. */
+/** Nothing waits to be rolled out; that alone does not prove that the pods run with the data. */
 function settled(subject: Subject, facts: Facts): State {
   const { from, ages, writtenAt } = facts;
   const said = { from, pods: ages, ...sinceOf(writtenAt) };
@@ -139,7 +139,7 @@ const isNewer = (ages: Ages | undefined): boolean => ages !== undefined && ages.
 
 const whyNoAges = (pods: Pods): string => ('unknown' in pods ? pods.unknown : 'when its data was written is not known');
 
-/** The template is of the data: what counts is whether the pods are of the template. */
+/** The template is of the data: what counts is whether the pods were made of that template. */
 function rolledOut({ rolledBy: { kind, object } }: Subject, { from, ages, writtenAt }: Facts): State {
   const progress = progressOf(kind, object);
   const said = { from, pods: ages, progress, ...sinceOf(writtenAt) };
