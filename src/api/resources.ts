@@ -1,3 +1,5 @@
+import type { SourceKind } from './sources.ts';
+
 /** Where a kind lives on the API server. */
 export interface Resource {
   /** '' is the core group. */
@@ -34,3 +36,10 @@ export const SECRET_PROVIDER_CLASS_POD_STATUSES: Resource = csi(
   'secretproviderclasspodstatuses',
   'SecretProviderClassPodStatus',
 );
+
+/** Where each kind of source is found. */
+export const SOURCE_RESOURCES: Readonly<Record<SourceKind, Resource>> = {
+  ConfigMap: CONFIG_MAPS,
+  Secret: SECRETS,
+  SecretProviderClass: SECRET_PROVIDER_CLASSES,
+};

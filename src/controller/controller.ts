@@ -2,7 +2,6 @@ import { refOfKey } from '../domain/workload/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { retryTransient } from '../kube/retry-transient.ts';
-import { installationKey, type KeyReport } from '../model/ledger/installation-key.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { runWorkers } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -13,6 +12,7 @@ import { Readiness } from './follow/readiness.ts';
 import { follow } from './follow/subscriptions.ts';
 import type { Leadership } from './leadership.ts';
 import { rewriteRecords } from './ledger/old-records.ts';
+import { type KeyReport, ownKey } from './ledger/own-key.ts';
 import type { ControllerOptions } from './options.ts';
 import type { Report } from './report/report.ts';
 import { reconcile } from './write/reconcile.ts';
@@ -60,10 +60,10 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
     },
     weakKey: (bytes, error) => report.ledger.weakKey(bytes, error),
   };
-  const installation = await retryTransient(() => installationKey(client, options, tell), patience);
+  const ledgerKey = await retryTransient(() => ownKey(client, options, tell), patience);
   const sharedVersions = await retryTransient(() => seeSharedVersions(client, options), patience);
-  const core = createCore({ ...deps, access: readiness.access }, installation, sharedVersions, signal);
-  const hands = createWriters(deps, core, installation, signal);
+  const core = createCore({ ...deps, access: readiness.access }, ledgerKey, sharedVersions, signal);
+  const hands = createWriters(deps, core, ledgerKey, signal);
   const { engine, checkpoint, reader, watches } = core;
   const reading = reader.run();
   await follow({ ...core, options, report: report.watches, pauses: hands.pauses }, deps.notify === undefined);

@@ -2,7 +2,7 @@ import type { SourceRef } from '../api/sources.ts';
 import { ABSENT, type Lifecycle, lifecycleOf, UNKNOWN } from '../domain/ledger/applied.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
 import type { Known } from '../model/concerns.ts';
-import type { Installation } from '../model/ledger/installation-key.ts';
+import type { LedgerKey } from '../model/ledger/ledger-key.ts';
 import { Listed } from '../model/listed.ts';
 import { createObjectParser, type ObjectParser } from '../model/object-parser.ts';
 import { ReverseIndex } from '../model/reverse-index.ts';
@@ -20,12 +20,12 @@ import type { ControllerOptions } from './options.ts';
 /** What is known and how it becomes known. Reads the cluster, writes nothing but the checkpoint. */
 export function createCore(
   deps: ControllerDeps & { readonly access: Access },
-  installation: Installation,
+  ledgerKey: LedgerKey,
   sharedVersions: boolean,
   signal: AbortSignal,
 ) {
   const { options, client, clock, report, access } = deps;
-  const { digest, keyId, former } = installation;
+  const { digest, keyId, former } = ledgerKey;
   const sources = new SourceHistory();
   const index = new ReverseIndex();
   const queue = new KeyedQueue<WorkloadKey>({ clock });
@@ -35,7 +35,7 @@ export function createCore(
   const namespaces = new Set<string>();
   const inScope = scopeCheck(options, namespaces);
   const listed = new Listed();
-  const checkpoint: Checkpoint = createCheckpoint(deps, installation, listed, () => engine.states);
+  const checkpoint: Checkpoint = createCheckpoint(deps, ledgerKey, listed, () => engine.states);
   const engine: Engine = new Engine({
     policy: options,
     lifecycle: options,
@@ -93,7 +93,7 @@ export function createCore(
 
 function createCheckpoint(
   { options, client, clock, report, leadership }: ControllerDeps,
-  { keyId, former, mayStore }: Installation,
+  { keyId, former, mayStore }: LedgerKey,
   listed: Listed,
   states: () => Engine['states'],
 ): Checkpoint {

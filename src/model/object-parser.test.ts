@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { digest, objectOf, rowOf } from '../../test/conformance/given.ts';
 import { DEFAULT_KEYS } from '../api/annotations.ts';
 import type { KubeObject } from '../api/objects.ts';
-import { createObjectParser } from './object-parser.ts';
+import { createObjectParser, dataWrittenAt } from './object-parser.ts';
 
 const KIND = rowOf('Deployment');
 const SLIP = { 'reloader.stakater.com/autos': 'true' };
@@ -37,4 +37,29 @@ test('while only status moves, the same intent is handed back', () => {
       before.workload.intent,
     );
   }
+});
+
+test('a source carries the uid of its object', () => {
+  const object = { metadata: { name: 'app', namespace: 'shop', uid: 'u-1', resourceVersion: '7' } };
+  for (const full of [true, false]) {
+    expect(parser(false).source('ConfigMap', object, full, undefined).uid).toBe('u-1');
+  }
+});
+
+test.each([
+  ['never since its creation', [{ time: '10:05', fieldsV1: { 'f:metadata': {} } }], '10:00', undefined],
+  [
+    'later',
+    [
+      { time: '10:07', fieldsV1: { 'f:data': {} } },
+      { time: '10:06', fieldsV1: { 'f:binaryData': {} } },
+    ],
+    '10:07',
+    '10:07',
+  ],
+  ['nobody knows when', [], undefined, undefined],
+])('the data of a source was written %s', (_when, managedFields, written, edited) => {
+  const metadata = { name: 'app', uid: 'u', resourceVersion: '7', creationTimestamp: '10:00', managedFields };
+  expect(dataWrittenAt({ metadata })).toBe(written);
+  expect(parser(false).source('ConfigMap', { metadata }, true, undefined).editedAt).toBe(edited);
 });

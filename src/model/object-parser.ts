@@ -13,27 +13,27 @@ import type { Digest } from '../runtime/digest.ts';
 import type { FormerKey } from './ledger/former-key.ts';
 import { type ClassStatus, classNameOf } from './sources/provider-classes.ts';
 
-export interface ObserveOptions {
+export interface ParserOptions {
   readonly keys: AnnotationKeys;
   readonly compat: boolean;
   readonly digest: Digest;
   readonly former?: FormerKey | undefined;
-  /** Told of a workload whose record was written with the former key; it comes in as if it were rewritten already. */
+  /** Called for a workload whose record was written with the former key; it is parsed as if it were rewritten already. */
   readonly oldRecord?: ((key: WorkloadKey) => void) | undefined;
 }
 
-/** A workload as it is kept, with what tells whether its next version has anything new for us. */
+/** A workload as it is kept, with the generation by which a version that only changes its status is known. */
 export interface SeenWorkload {
   readonly workload: Workload;
   readonly generation: number | undefined;
 }
 
 /**
- * The parser: here objects become what the core knows, and their bytes are dropped.
+ * Turns objects of the API into what the model keeps of them. The bytes of sources end here.
  *
  * Strings that come with every object are kept once: a hundred thousand copies of a namespace's name add up.
  */
-export function createObjectParser({ keys, compat, digest, former, oldRecord }: ObserveOptions) {
+export function createObjectParser({ keys, compat, digest, former, oldRecord }: ParserOptions) {
   const texts = new Map<string, string>();
   const intern = (text: string): string => {
     const known = texts.get(text);
@@ -43,18 +43,19 @@ export function createObjectParser({ keys, compat, digest, former, oldRecord }: 
   };
   const relevant = metadataKeys(keys);
 
-  /** Upstream compares its own hash, blind spots included. */
+  /** In compat mode data is equal when upstream's hash is, which does not see every difference. */
   const fingerprint = (kind: SourceKind, object: KubeObject): Fingerprint => {
     const { exact, mark } = digest.fingerprint(piecesOf(kind, object as DataObject));
     return { exact: compat ? digest.text(mark) : exact, mark };
   };
 
   const source = (kind: SourceKind, object: KubeObject, full: boolean, previous: Source | undefined): Source => {
-    const { name, namespace = '', resourceVersion, annotations } = object.metadata;
+    const { name, namespace = '', uid, resourceVersion, annotations } = object.metadata;
     const ref: SourceRef = previous?.ref ?? { kind, namespace: intern(namespace), name };
     const unchanged = previous?.resourceVersion === resourceVersion ? previous.fingerprint : undefined;
     return {
       ref,
+      uid,
       resourceVersion,
       fingerprint: full ? fingerprint(kind, object) : unchanged,
       ...(full && { editedAt: editedAt(object), bornAt: object.metadata.creationTimestamp }),
@@ -109,7 +110,7 @@ export function createObjectParser({ keys, compat, digest, former, oldRecord }: 
   return { source, workload, classStatus };
 }
 
-/** Slips stand behind all other problems. */
+/** Slips come after all other problems. */
 function isSame(slips: Intent['problems'], before: Intent['problems']): boolean {
   const told = before.filter(({ isSlip }) => isSlip);
   const isTold = ({ path, message }: Problem, at: number) => told[at]?.path === path && told[at].message === message;
@@ -118,11 +119,22 @@ function isSame(slips: Intent['problems'], before: Intent['problems']): boolean 
 
 export type ObjectParser = ReturnType<typeof createObjectParser>;
 
-/** RFC 3339 of one form: texts compare as times do. Who only wrote labels does not own the data. */
-function editedAt({ metadata: { managedFields = [], creationTimestamp = '' } }: KubeObject): string | undefined {
+/** When its data was last written after its creation, if it was. */
+function editedAt(object: KubeObject): string | undefined {
+  const last = dataWrittenAt(object);
+  return last !== undefined && last > (object.metadata.creationTimestamp ?? '') ? last : undefined;
+}
+
+/**
+ * When the data of a source was last written. Who only wrote labels does not own the data; who only took something away is
+ * not recorded by the server. Undefined: the server keeps nothing about the object's fields.
+ */
+export function dataWrittenAt({ metadata }: KubeObject): string | undefined {
+  const { managedFields = [], creationTimestamp = '' } = metadata;
   let last = creationTimestamp;
   for (const { time = '', fieldsV1 = {} } of managedFields) {
+    // RFC 3339 of one form: texts compare as times do.
     if (time > last && ('f:data' in fieldsV1 || 'f:binaryData' in fieldsV1)) last = time;
   }
-  return last > creationTimestamp ? last : undefined;
+  return managedFields.length === 0 ? undefined : last;
 }

@@ -8,7 +8,7 @@ import type { Source } from '../../src/domain/source/source.ts';
 import { WorkloadState } from '../../src/domain/state/workload-state.ts';
 import { parseWorkload } from '../../src/domain/workload/parse-workload.ts';
 import type { Workload, WorkloadKey } from '../../src/domain/workload/workload.ts';
-import type { CheckpointEntry } from '../../src/model/ledger/ledger-past.ts';
+import type { CheckpointEntry } from '../../src/model/ledger/shard.ts';
 import { ReverseIndex } from '../../src/model/reverse-index.ts';
 import { SourceHistory } from '../../src/model/sources/source-history.ts';
 import { createDigest } from '../../src/runtime/digest.ts';
@@ -28,6 +28,7 @@ export const markOf = (data: string): string => data.toLowerCase().padEnd(40, '0
 
 export const source = (data: string, version: number, ref = APP): Source => ({
   ref,
+  uid: ref.name,
   resourceVersion: String(version),
   fingerprint: { exact: data, mark: markOf(data) },
   ignored: false,

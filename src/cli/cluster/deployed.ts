@@ -37,12 +37,25 @@ export async function findDeployed(client: KubeClient, namespace?: string): Prom
 
 function asAttune(object: KubeObject): readonly Deployed[] {
   const { name, namespace = '' } = object.metadata;
-  const containers = listIn(objectAt(object, ['spec', 'template', 'spec'])['containers']).map(objectIn);
-  return containers.flatMap(({ image, args, env }) => {
-    if (!IMAGE.test(textIn(image))) return [];
-    const words = listIn(args).map(textIn);
-    const parsed = parseSettings(words[0] === 'controller' ? words.slice(1) : words, variables(env, object));
+  return programsOf(object, IMAGE).flatMap(({ args, env }) => {
+    const parsed = parseSettings(args[0] === 'controller' ? args.slice(1) : args, env);
     return parsed.ok ? [{ namespace, name, settings: parsed.settings }] : [];
+  });
+}
+
+/** A container of a Deployment, as its program is started. */
+export interface Program {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: Environment;
+}
+
+/** The containers of a Deployment whose image is one of these. */
+export function programsOf(object: KubeObject, images: RegExp): readonly Program[] {
+  return listIn(objectAt(object, ['spec', 'template', 'spec'])['containers']).flatMap((container) => {
+    const { image, args, env } = objectIn(container);
+    if (!images.test(textIn(image))) return [];
+    return [{ image: textIn(image), args: listIn(args).map(textIn), env: variables(env, object) }];
   });
 }
 

@@ -18,7 +18,7 @@ export interface Found {
 
 type Place = Pick<Cluster, 'client' | 'namespace'>;
 
-/** What stands between pods and workloads. */
+/** Kinds between a pod and its workload. */
 const BETWEEN: readonly Resource[] = [REPLICA_SETS, REPLICATION_CONTROLLERS];
 
 /** The workload that was named, or the one that made what was named. */
@@ -33,7 +33,7 @@ export async function findWorkload(place: Place, target: Target<Resource>): Prom
   // A workload that was named is meant, whoever made it.
   const last = kindNamed(target.kind.kind) ? first : found.at(-1);
   const kind = last && kindNamed(last.resource.kind);
-  if (!last || !kind) throw new Error(homeless(target, found.at(-1)?.object));
+  if (!last || !kind) throw new Error(noWorkload(target, found.at(-1)?.object));
   const way = found.slice(1).map(({ resource, object }) => `${resource.kind} ${object.metadata.name}`);
   const notes = last === first ? [] : [`${target.kind.kind} ${target.name} is of ${way.join(', of ')}`];
   return { kind, object: last.object, notes };
@@ -48,7 +48,7 @@ function ownerOf(object: KubeObject | undefined): Target<Resource> | undefined {
   return resource?.group === group ? { kind: resource, name: textIn(name) } : undefined;
 }
 
-function homeless({ kind, name }: Target<Resource>, last: KubeObject | undefined): string {
+function noWorkload({ kind, name }: Target<Resource>, last: KubeObject | undefined): string {
   const { kind: owner, name: ownerName } = last ? controllerOf(last) : {};
   if (owner === undefined) return `${kind.kind} ${name} has no owner: what no workload makes is never rolled`;
   return `${kind.kind} ${name} is of ${owner} ${ownerName}, which is no kind of workload that Attune knows`;

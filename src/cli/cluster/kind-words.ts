@@ -1,21 +1,7 @@
 import { WORKLOAD_KINDS } from '../../api/kinds.ts';
-import {
-  CONFIG_MAPS,
-  PODS,
-  REPLICA_SETS,
-  REPLICATION_CONTROLLERS,
-  type Resource,
-  SECRET_PROVIDER_CLASSES,
-  SECRETS,
-} from '../../api/resources.ts';
+import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource, SOURCE_RESOURCES } from '../../api/resources.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
-
-export const SOURCE_RESOURCES: Readonly<Record<SourceKind, Resource>> = {
-  ConfigMap: CONFIG_MAPS,
-  Secret: SECRETS,
-  SecretProviderClass: SECRET_PROVIDER_CLASSES,
-};
 
 /** The short names that kubectl takes. */
 const SHORT: Readonly<Record<string, readonly string[]>> = {

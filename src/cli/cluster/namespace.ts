@@ -2,7 +2,7 @@ import { NAMESPACES } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 
-/** An empty list is the server's answer for a namespace that there is not, too. Who may not look is not contradicted. */
+/** Fails if there is no such namespace: the server lists nothing in it, and no error. A user who may not look is believed. */
 export async function mustExist(client: KubeClient, name: string): Promise<void> {
   try {
     await client.get(NAMESPACES, { name });

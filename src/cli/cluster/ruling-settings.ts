@@ -42,9 +42,7 @@ export async function rulings(
   const others = (deployed ?? []).filter((each) => !found.infos.some((info) => isOf(info, each)));
   const known = [...published, ...others.map(byDeployment)];
   const labels = await labelsFor(client, namespace, known);
-  const [first, ...rest] = known.toSorted(
-    (a, b) => remoteness(a, namespace, labels) - remoteness(b, namespace, labels),
-  );
+  const [first, ...rest] = known.toSorted((a, b) => distance(a, namespace, labels) - distance(b, namespace, labels));
   if (first) return [first, ...rest];
   const [problem] = read.filter((each) => typeof each === 'string');
   return [{ by: `the default flags: ${problem ?? whyNone(asked, found, deployed !== undefined)}`, settings }];
@@ -84,7 +82,7 @@ function whyNone(asked: string | undefined, { lookedInto, forbidden }: FoundInfo
 }
 
 /** One that was told to watch a namespace knows better than one that watches them all. */
-function remoteness({ settings }: Ruling, namespace: string | undefined, labels: Labels | undefined): number {
+function distance({ settings }: Ruling, namespace: string | undefined, labels: Labels | undefined): number {
   const { mode } = settings.scope;
   if (namespace !== undefined && namespaceNotWatchedBecause(namespace, labels, settings).length > 0) return 2;
   return mode === 'global' ? 1 : namespace === undefined ? 2 : 0;

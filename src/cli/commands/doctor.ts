@@ -29,7 +29,7 @@ interface Report {
   readonly diagnoses: readonly Diagnosis[];
 }
 
-type Subject = Omit<Report, 'diagnoses' | 'mode'> & { readonly settings: Settings };
+type Basis = Omit<Report, 'diagnoses' | 'mode'> & { readonly settings: Settings };
 
 /** `attune doctor`: what would change if Attune took over from Stakater Reloader. */
 export const runDoctor = (argv: readonly string[], io: Io): Promise<number> =>
@@ -65,13 +65,13 @@ function readWanted(request: Request): Wanted | string {
 /** One report per Reloader; without one, a single report by the flags given or the default ones. */
 async function examine({ namespace, json }: Wanted, cluster: Cluster): Promise<number> {
   const reports: Report[] = [];
-  for (const subject of await subjects(cluster)) reports.push(await report(cluster.client, subject, namespace));
+  for (const basis of await bases(cluster)) reports.push(await report(cluster.client, basis, namespace));
   cluster.io.stdout(json ? `${JSON.stringify(reports, null, 2)}\n` : reports.map(text).join('\n'));
   if (reports.some(({ diagnoses }) => diagnoses.some(isDifferent))) return 1;
   return reports.some(({ unread }) => unread.length > 0) ? COULD_NOT_TELL : 0;
 }
 
-async function subjects(cluster: Cluster): Promise<readonly Subject[]> {
+async function bases(cluster: Cluster): Promise<readonly Basis[]> {
   const { client, request, settings: given } = cluster;
   const nobody = { installation: undefined, unread: [] };
   // The mode is Attune's own: Reloader has no such flag, and its other flags still count.
@@ -90,8 +90,8 @@ async function subjects(cluster: Cluster): Promise<readonly Subject[]> {
   });
 }
 
-/** Who has taken over already is judged by the flags that Attune has, where they are known. */
-async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise<Subject> {
+/** No Reloader was found: Attune may have taken over already, and then its flags count, where they are known. */
+async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise<Basis> {
   const { request, settings: given } = cluster;
   // Nothing but the mode may be given here, and that is no reason to forget the other flags.
   const flagless = { ...cluster, request: { ...request, controller: [] } };
@@ -106,7 +106,7 @@ async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise
   if (wasLookedFor) return { ...judged, unread: [], judgedBy: `No Stakater Reloader was found; ${rule}` };
   const unread = ["deployments of all namespaces: this user may not list them, so Reloader's flags are not known"];
   const judgedBy = `You may not look for Stakater Reloader; ${rule} If it has others, give them here.`;
-  // Who says where Attune is knows who rules here.
+  // Whoever says where Attune is has taken over already: there is no Reloader whose flags could be missed.
   const isAsked = request.own.has('attune-namespace') && isKnown;
   return { ...judged, unread: isAsked ? [] : unread, judgedBy };
 }
@@ -120,7 +120,7 @@ function settingsOf(parsed: Installation['parsed'], at?: Report['installation'])
 
 async function report(
   client: KubeClient,
-  { settings, unread, ...subject }: Subject,
+  { settings, unread, ...basis }: Basis,
   namespace: string | undefined,
 ): Promise<Report> {
   const cluster = await readCluster(client, settings, namespace);
@@ -129,7 +129,7 @@ async function report(
     diagnose(kind, object, cluster.sourcesOf(object.metadata.namespace ?? ''), facts),
   );
   const mode = settings.compat ? 'stakater' : 'default';
-  return { ...subject, mode, unread: [...unread, ...cluster.unread], diagnoses };
+  return { ...basis, mode, unread: [...unread, ...cluster.unread], diagnoses };
 }
 
 const isDifferent = ({ differences, atOnce }: Diagnosis): boolean => differences.length > 0 || atOnce.length > 0;

@@ -93,27 +93,27 @@ const JOBS = kindNamed('Job') as WorkloadKind;
 
 /** A Rollout may borrow the template of a Deployment: then that is where a change goes, whoever asks for it. */
 async function enter(cluster: Cluster, judging: Judging, found: Found): Promise<Entered> {
-  const { view, settings } = judging;
-  const state = view.enter(found.kind, found.object);
-  const borrowed = state.workload.workloadRef;
+  const { snapshot, settings } = judging;
+  const workload = snapshot.enter(found.kind, found.object);
+  const borrowed = workload.workloadRef;
   if (borrowed?.kind === 'Deployment' && !settings.compat) {
     const owner = await findObject(cluster, { kind: DEPLOYMENTS, name: borrowed.name });
     const note = `Rollout ${found.object.metadata.name} borrows this template; a change is written here, once`;
     const lent = { kind: DEPLOYMENTS, object: owner, notes: [...found.notes, note] };
-    return withPods(cluster, { ...lent, rolledBy: found, state: view.enter(DEPLOYMENTS, owner) });
+    return withPods(cluster, { ...lent, rolledBy: found, workload: snapshot.enter(DEPLOYMENTS, owner) });
   }
   if (found.kind.kind === 'CronJob') {
-    for (const job of await view.list(JOBS)) judging.ledger.noteRun(view.parse(JOBS, job));
+    for (const job of await snapshot.list(JOBS)) judging.ledger.noteRun(snapshot.parse(JOBS, job));
   }
-  return withPods(cluster, { ...found, rolledBy: await borrowerOf(found, judging), state });
+  return withPods(cluster, { ...found, rolledBy: await borrowerOf(found, judging), workload });
 }
 
 /** Who makes the pods: the workload itself, unless a Rollout has borrowed its template. */
-async function borrowerOf(found: Found, { view, settings }: Judging): Promise<Subject['rolledBy']> {
+async function borrowerOf(found: Found, { snapshot, settings }: Judging): Promise<Subject['rolledBy']> {
   if (found.kind.kind !== 'Deployment' || !settings.isArgoRollouts) return found;
   let rolledBy: Subject['rolledBy'] = found;
-  for (const object of await view.list(ROLLOUTS)) {
-    const { workloadRef } = view.enter(ROLLOUTS, object).workload;
+  for (const object of await snapshot.list(ROLLOUTS)) {
+    const { workloadRef } = snapshot.enter(ROLLOUTS, object);
     const isBorrower = workloadRef?.kind === 'Deployment' && workloadRef.name === found.object.metadata.name;
     if (isBorrower && !settings.compat) rolledBy = { kind: ROLLOUTS, object };
   }
@@ -132,15 +132,14 @@ async function reportOn(
   source: Target<SourceKind> | undefined,
   { client, namespace }: Cluster,
 ): Promise<WorkloadReport> {
-  const { view, settings, ledger, labels, nowMs } = judging;
-  const { kind, object, state, notes } = subject;
-  const { workload } = state;
-  const refs: readonly SourceRef[] = source ? [{ ...source, namespace }] : view.concerns(state);
-  for (const ref of refs) await view.readData(ref);
+  const { snapshot, settings, ledger, labels, nowMs } = judging;
+  const { kind, object, workload, notes } = subject;
+  const refs: readonly SourceRef[] = source ? [{ ...source, namespace }] : snapshot.concernsOf(workload);
+  for (const ref of refs) await snapshot.readData(ref);
   const events = await reloaderEvents(client, object);
-  const blindness = notWatchedBecause(workload.ref, labels, settings);
+  const notWatched = notWatchedBecause(workload.ref, labels, settings);
   const sources = refs.map((ref) => {
-    const unseen = [...blindness, ...sourceNotWatchedBecause(ref, view.facts(ref).labels, settings)];
+    const unseen = [...notWatched, ...sourceNotWatchedBecause(ref, snapshot.facts(ref).labels, settings)];
     const found = explain(subject, ref, unseen, judging);
     const isLost = found.rolls && found.mark?.found !== 'current' && isUndelivered(events, ref);
     return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;
@@ -150,7 +149,7 @@ async function reportOn(
     { paused: workload.paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs },
     nowMs,
   );
-  // Where the controller is as silent as upstream, who asks is told all the same.
+  // In compat mode the controller is as silent about slips as upstream; whoever asks is told all the same.
   const slips = settings.compat ? slipsIn(kind, object, settings.keys) : [];
   return {
     workload: workload.ref,
@@ -162,7 +161,7 @@ async function reportOn(
     paused: workload.paused ? { byReloader: pausedAt !== undefined, step: pause } : undefined,
     isLedgerKnown: ledger.known,
     problems: [...workload.intent.problems, ...slips].map(({ path, message }) => `${path} ${message}`),
-    notes: [...notes, ...view.unread, ...ledger.notes],
+    notes: [...notes, ...judging.unread(), ...ledger.notes],
     sources,
     events: newestOf(events),
   };

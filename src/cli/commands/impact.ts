@@ -1,12 +1,13 @@
 import { WORKLOAD_KINDS } from '../../api/kinds.ts';
+import { SOURCE_RESOURCES } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
+import type { SourceFacts } from '../../model/snapshot.ts';
 import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster/cluster-command.ts';
-import { SOURCE_RESOURCES, sourceTarget, type Target } from '../cluster/kind-words.ts';
+import { sourceTarget, type Target } from '../cluster/kind-words.ts';
 import { mustExist } from '../cluster/namespace.ts';
-import { type Answer, answerTo, type Coming } from '../explain/answer.ts';
-import type { SourceFacts } from '../explain/cluster-view.ts';
+import { type Answer, answerTo, type Consequence } from '../explain/answer.ts';
 import { beginJudging, type Judging } from '../explain/judging.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import type { Page } from '../help.ts';
@@ -62,11 +63,12 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
   const { io, page, namespace } = cluster;
   const judging = await beginJudging(cluster);
   const ref: SourceRef = { kind, namespace, name };
-  const unreadSources = judging.view.unread.length;
+  const { snapshot } = judging;
   for (const row of WORKLOAD_KINDS) {
-    for (const object of await judging.view.list(row)) judging.view.enter(row, object);
+    for (const object of await snapshot.list(row)) snapshot.enter(row, object);
   }
-  const report = reportOn(ref, judging, judging.view.unread.length === unreadSources);
+  const complete = !WORKLOAD_KINDS.some(({ plural }) => snapshot.forbidden.includes(plural));
+  const report = reportOn(ref, judging, complete);
   if (report.workloads.length === 0 && report.presence !== 'present') await mustExist(cluster.client, namespace);
   if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(report, judging));
   io.stdout(json ? `${JSON.stringify(report, null, 2)}\n` : text(report, page));
@@ -74,27 +76,26 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
 }
 
 function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactReport {
-  const { view, settings, labels } = judging;
-  const facts = view.facts(ref);
-  const workloads = [...view.graph.dependents(ref)].flatMap((key) => {
-    const state = view.states.get(key);
-    if (!state) return [];
-    const { workload } = state;
-    const blindness = [
+  const { snapshot, settings, labels } = judging;
+  const facts = snapshot.facts(ref);
+  const workloads = [...snapshot.index.dependents(ref)].flatMap((key) => {
+    const workload = snapshot.workloads.get(key);
+    if (!workload) return [];
+    const notWatched = [
       ...notWatchedBecause(workload.ref, labels, settings),
       ...sourceNotWatchedBecause(ref, facts.labels, settings),
     ];
-    const { container: _, ...answer } = answerTo(workload, ref, blindness, judging);
+    const { container: _, ...answer } = answerTo(workload, ref, notWatched, judging);
     return [{ workload: workload.ref, ...answer }];
   });
   workloads.sort((a, b) => Number(b.rolls) - Number(a.rolls) || a.workload.name.localeCompare(b.workload.name));
-  return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: view.unread, complete, workloads };
+  return { source: ref, presence: facts.presence, judgedBy: judging.by, notes: judging.unread(), complete, workloads };
 }
 
 /** Nobody has heard of it, so the name is probably a slip. */
-function unknown({ source, complete }: ImpactReport, { view }: Judging): string {
+function unknown({ source, complete }: ImpactReport, { snapshot }: Judging): string {
   const { kind, namespace, name } = source;
-  const names = [...view.sources.inNamespace(kind, namespace)].map(({ ref }) => ref.name);
+  const names = [...snapshot.sources.inNamespace(kind, namespace)].map(({ ref }) => ref.name);
   const guess = nearest(name, names);
   const { plural } = SOURCE_RESOURCES[kind];
   const there = names.length === 0 ? `the namespace has no ${plural}` : `the ${plural} there: ${names.join(', ')}`;
@@ -123,7 +124,7 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
     table(
       [
         ['judged by', judgedBy],
-        ...comingRows(workloads),
+        ...lifecycleRows(workloads),
         ...notes.map((note) => ['note', paint('dim', note)]),
         ...(presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : []),
       ],
@@ -135,11 +136,11 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
   ].join('');
 }
 
-/** Of those that roll for a change; for the others nothing of the kind makes a difference. */
-function comingRows(workloads: readonly Effect[]): readonly (readonly string[])[] {
+/** What creation and deletion do to those that a change rolls; the others stay in any case. */
+function lifecycleRows(workloads: readonly Effect[]): readonly (readonly string[])[] {
   const rolling = workloads.filter(({ rolls }) => rolls);
   if (rolling.length === 0) return [];
-  const row = (word: string, of: (effect: Effect) => Coming): readonly string[] => {
+  const row = (word: string, of: (effect: Effect) => Consequence): readonly string[] => {
     const reached = rolling.filter((effect) => of(effect).rolls).length;
     const rules = [...new Set(rolling.map((effect) => of(effect).rule))].join('; ');
     return [word, `reaches ${reached} of the ${rolling.length} that roll for a change (${rules})`];

@@ -37,7 +37,7 @@ export const runResume = (argv: readonly string[], io: Io): Promise<number> =>
   );
 
 type Task = Pick<Cluster, 'client' | 'settings' | 'io'>;
-type Count = Record<Answer, number>;
+type Count = Record<Result, number>;
 
 async function resumeAll(cluster: Cluster, only: string | undefined): Promise<number> {
   const { client, io } = cluster;
@@ -80,15 +80,15 @@ async function scopesOf({ client, settings }: Task, only: string | undefined): P
   return scopes;
 }
 
-type Answer = 'resumed' | 'failed' | 'not ours';
+type Result = 'resumed' | 'failed' | 'not ours';
 
 /** Only a reloader writes the mark, so it tells our pause from a user's. */
-async function resumeOne(task: Task, found: Workload): Promise<Answer> {
+async function resumeOne(task: Task, found: Workload): Promise<Result> {
   let workload = found;
   for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
     if (!workload.paused || workload.annotations[task.settings.keys.pausedAt] === undefined) return 'not ours';
-    const answer = await tryToResume(task, workload);
-    if (answer !== 'conflict') return answer;
+    const result = await tryToResume(task, workload);
+    if (result !== 'conflict') return result;
     const newest = await task.client.get(DEPLOYMENTS, workload.ref).catch(unlessGone);
     if (!newest) return 'not ours';
     workload = parse(task, newest);
@@ -101,7 +101,7 @@ function unlessGone(error: unknown): undefined {
   if (!KubeError.is(error, 'NotFound')) throw error;
 }
 
-async function tryToResume({ client, settings, io }: Task, workload: Workload): Promise<Answer | 'conflict'> {
+async function tryToResume({ client, settings, io }: Task, workload: Workload): Promise<Result | 'conflict'> {
   const { namespace, name } = workload.ref;
   const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys: settings.keys, resume: true });
   try {

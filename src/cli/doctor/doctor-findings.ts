@@ -93,7 +93,8 @@ function candidates(sources: SourceList, sides: readonly Side[]): readonly Judge
 function compare(kind: WorkloadKind, source: JudgedSource, before: Side, after: Side): Difference {
   const was = reactionOf(kind, source, before);
   const is = reactionOf(kind, source, after);
-  return { source: source.ref, before: was.reaction, after: is.reaction, because: is.because };
+  const { kind: of, name } = source.ref;
+  return { source: { kind: of, name }, before: was.reaction, after: is.reaction, because: is.because };
 }
 
 function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, policy, knows }: Side) {

@@ -1,10 +1,10 @@
-import { kindNamed } from '../../api/kinds.ts';
+import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
 import { markIn, variableName } from '../../domain/template/marks.ts';
-import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
-import type { ClusterView } from './cluster-view.ts';
+import type { Workload } from '../../domain/workload/workload.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
 import type { NotWatched } from './watch-scope.ts';
 
 /** What a change of a source does to a workload, and why. */
@@ -15,14 +15,14 @@ export interface Answer {
   readonly rule: string;
   /** What would make it a yes: one line for each thing that is in the way. */
   readonly cures: readonly string[];
-  /** What a change does. */
+  /** What a change makes Attune do. */
   readonly action: Action | undefined;
   /** The same for its creation, and for its deletion. */
-  readonly ifCreated: Coming;
-  readonly ifDeleted: Coming;
+  readonly ifCreated: Consequence;
+  readonly ifDeleted: Consequence;
 }
 
-export interface Coming {
+export interface Consequence {
   readonly rolls: boolean;
   readonly rule: string;
 }
@@ -34,10 +34,10 @@ export type MarkedAnswer = Answer & { readonly container: number };
 export function answerTo(
   workload: Workload,
   ref: SourceRef,
-  blindness: readonly NotWatched[],
-  { view, settings }: { readonly view: ClusterView; readonly settings: Settings },
+  notWatched: readonly NotWatched[],
+  { snapshot, settings }: { readonly snapshot: Snapshot; readonly settings: Settings },
 ): MarkedAnswer {
-  const answer = unlessBlind(judged(workload, ref, view, settings), blindness);
+  const answer = unlessNotWatched(judged(workload, ref, snapshot, settings), notWatched);
   return {
     ...answer,
     ifCreated: ifCreated(answer, ref, settings),
@@ -47,19 +47,17 @@ export function answerTo(
 
 type Verdict = Omit<MarkedAnswer, 'ifCreated' | 'ifDeleted'>;
 
-/** What is not watched comes before every rule, but what the rules say stays in the way. */
-function unlessBlind(verdict: Verdict, blindness: readonly NotWatched[]): Verdict {
-  const [first] = blindness;
+/** What is not watched is not rolled, whatever the rules say; what they demand is still listed among the cures. */
+function unlessNotWatched(verdict: Verdict, notWatched: readonly NotWatched[]): Verdict {
+  const [first] = notWatched;
   if (!first) return verdict;
-  const cures = [...blindness.map(({ cure }) => cure), ...verdict.cures];
+  const cures = [...notWatched.map(({ cure }) => cure), ...verdict.cures];
   return { ...verdict, rolls: false, because: 'not-watched', rule: first.rule, cures, action: undefined };
 }
 
-function judged(workload: Workload, ref: SourceRef, view: ClusterView, settings: Settings): Verdict {
-  const state = view.states.get(workloadKey(workload.ref));
-  const verdict = state && view.verdicts.of(state, ref);
-  const kind = kindNamed(workload.ref.kind);
-  if (!verdict || !kind) throw new Error(`${workload.ref.kind} ${workload.ref.name} was not entered`);
+function judged(workload: Workload, ref: SourceRef, snapshot: Snapshot, settings: Settings): Verdict {
+  const verdict = snapshot.verdicts.of(workload, ref);
+  const kind = kindNamed(workload.ref.kind) as WorkloadKind;
   const { because, rule } = verdict;
   if (!verdict.reload) {
     const container = useOf(workload, ref);
@@ -78,7 +76,7 @@ function useOf(workload: Workload, ref: SourceRef): number {
 
 const CLASSES = 'a SecretProviderClass is known by the pods that mount it, and is neither created nor deleted';
 
-function ifCreated({ rolls, rule }: Verdict, { kind }: SourceRef, { reloadOnCreate }: Settings): Coming {
+function ifCreated({ rolls, rule }: Verdict, { kind }: SourceRef, { reloadOnCreate }: Settings): Consequence {
   if (!rolls) return { rolls, rule };
   if (kind === 'SecretProviderClass') return { rolls: false, rule: CLASSES };
   return flagged('--reload-on-create', reloadOnCreate);
@@ -89,7 +87,7 @@ function ifDeleted(
   workload: Workload,
   { kind, name }: SourceRef,
   { reloadOnDelete, compat, reloadStrategy }: Settings,
-): Coming {
+): Consequence {
   if (!rolls) return { rolls, rule };
   if (kind === 'SecretProviderClass') return { rolls: false, rule: CLASSES };
   // Upstream takes its variable away, and has nothing to do where it never was.
@@ -100,7 +98,7 @@ function ifDeleted(
   return flagged('--reload-on-delete', reloadOnDelete);
 }
 
-const flagged = (flag: string, isSet: boolean): Coming => ({
+const flagged = (flag: string, isSet: boolean): Consequence => ({
   rolls: isSet,
   rule: isSet ? `${flag}=true` : `${flag} is not set`,
 });

@@ -3,7 +3,7 @@ import type { Timing } from '../../domain/plan/timing.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
 import type { Page } from '../help.ts';
 import { type Paint, painter, span, table } from '../terminal/table.ts';
-import type { Coming } from './answer.ts';
+import type { Consequence } from './answer.ts';
 import type { Explanation, Mark } from './explanation.ts';
 import type { ReloaderEvent } from './reloader-events.ts';
 import { stateText } from './state-text.ts';
@@ -83,7 +83,7 @@ function sourceText(explanation: Explanation, report: WorkloadReport, page: Page
 }
 
 function lifecycleText({ ifCreated, ifDeleted }: Explanation): string {
-  const said = ({ rolls, rule }: Coming): string => `${rolls ? 'the same' : 'nothing happens'} (${rule})`;
+  const said = ({ rolls, rule }: Consequence): string => `${rolls ? 'the same' : 'nothing happens'} (${rule})`;
   return `it is created: ${said(ifCreated)}; it is deleted: ${said(ifDeleted)}`;
 }
 

@@ -3,8 +3,8 @@ import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
 import { carriesMark, variableName } from '../../domain/template/marks.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
+import type { SourceFacts } from '../../model/snapshot.ts';
 import { type Answer, answerTo } from './answer.ts';
-import type { SourceFacts } from './cluster-view.ts';
 import { type State, type Subject, standingOf, type Viewpoint } from './standing.ts';
 import type { NotWatched } from './watch-scope.ts';
 
@@ -28,14 +28,14 @@ export interface Mark {
 export function explain(
   subject: Subject,
   ref: SourceRef,
-  blindness: readonly NotWatched[],
+  notWatched: readonly NotWatched[],
   at: Viewpoint,
 ): Explanation {
-  const { workload } = subject.state;
-  const { container, ...answer } = answerTo(workload, ref, blindness, at);
+  const { workload } = subject;
+  const { container, ...answer } = answerTo(workload, ref, notWatched, at);
   return {
     source: { kind: ref.kind, name: ref.name },
-    presence: at.view.facts(ref).presence,
+    presence: at.snapshot.facts(ref).presence,
     ...answer,
     mark: answer.action === 'run' ? undefined : markOf(workload, ref, container, at),
     state: standingOf(subject, ref, answer.rolls, at),
@@ -46,12 +46,12 @@ function markOf(
   workload: Workload,
   ref: SourceRef,
   container: number,
-  { view, settings }: Viewpoint,
+  { snapshot, settings }: Viewpoint,
 ): Mark | undefined {
   const named = workload.containers[container]?.name;
   if (named === undefined) return undefined;
   const { reloadStrategy: strategy } = settings;
-  const value = view.sources.get(ref)?.fingerprint?.mark;
+  const value = snapshot.sources.get(ref)?.fingerprint?.mark;
   const place = strategy === 'annotations' ? LAST_RELOADED_FROM : variableName(ref.kind, ref.name);
   return { container: named, place, value, found: foundMark(workload, ref, value, strategy) };
 }

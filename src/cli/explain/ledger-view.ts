@@ -2,39 +2,36 @@ import type { DataObject } from '../../api/objects.ts';
 import { SECRETS } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
-import { Beliefs } from '../../controller/engine/beliefs.ts';
-import { Checkpoint } from '../../controller/ledger/checkpoint.ts';
-import type { Evidence } from '../../domain/ledger/believe.ts';
 import { UNKNOWN } from '../../domain/ledger/applied.ts';
+import type { Word } from '../../domain/ledger/believe.ts';
+import { sourceId } from '../../domain/ledger/source-id.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import type { FormerKey } from '../../model/ledger/former-key.ts';
-import { KEY_SECRET, keysIn, withKey } from '../../model/ledger/installation-key.ts';
+import { Evidence } from '../../model/evidence.ts';
+import { CheckpointReader, type Loaded } from '../../model/ledger/checkpoint-reader.ts';
+import { KEY_SECRET, keysIn, type LedgerKey, type StoredKeys, withKey } from '../../model/ledger/ledger-key.ts';
+import { PastRecords } from '../../model/ledger/past-records.ts';
 import { Runs } from '../../model/ledger/runs.ts';
 import type { SourceHistory } from '../../model/sources/source-history.ts';
-import { sourceId } from '../../domain/ledger/source-id.ts';
-import type { WorkloadState } from '../../domain/state/workload-state.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { createDigest, type Digest } from '../../runtime/digest.ts';
+import { createDigest } from '../../runtime/digest.ts';
 
-/** What Attune wrote down in the cluster, for those who only look. */
+/** What Attune wrote down in the cluster, for those who only read it. */
 export interface LedgerView {
-  /** Marks are right with any key, exact fingerprints only when `known`. */
-  readonly digest: Digest;
-  /** The key before the present one: what was written with it is read as if it were the present one's. */
-  readonly former: FormerKey | undefined;
+  readonly key: Pick<LedgerKey, 'digest' | 'former'>;
   /** Whether the fingerprints of the ledger can be compared with those of the sources. */
   readonly known: boolean;
   /** What was written down about one source of a workload. */
-  readonly word: (state: WorkloadState, ref: SourceRef, sources: SourceHistory) => LedgerWord;
+  readonly word: (workload: Workload, ref: SourceRef, sources: SourceHistory) => LedgerWord;
   /** A Job that a CronJob was made to run may carry the CronJob's record. */
   readonly noteRun: (job: Workload) => void;
-  /** What the reader should know about the answers. */
+  /** What the user should know about the answers. */
   readonly notes: readonly string[];
 }
 
-export interface LedgerWord extends Pick<Evidence, 'record' | 'checkpoint'> {
+export interface LedgerWord {
+  readonly record: Word | undefined;
+  readonly checkpoint: Word | undefined;
   /** Whether a controller that starts now would not take it for certain: it may be older than the pods. */
   readonly isDoubted: boolean;
   /** Second at which the template was last written for a change; undefined: nobody wrote that down. */
@@ -49,63 +46,32 @@ export async function readLedger(
 ): Promise<LedgerView> {
   const found = await findKey(client, ownNamespace);
   if (typeof found === 'string') return withoutKey(found);
-  const { namespace, key, former: formerBytes } = found;
-  const { keyId, digest, former } = withKey(key, settings.compat, formerBytes);
-  const notes: string[] = [];
-  let readable = true;
-  const checkpoint = new Checkpoint({
-    client,
-    clock: systemClock,
-    namespace,
-    keyId,
-    former,
-    mayStore: () => false,
-    catchUpMaxMs: settings.catchUpMaxMs,
-    states: () => new Map(),
-    heard: () => ({ seen: {}, told: {} }),
-    mayWrite: () => false,
-    report: {
-      checkpoint: (what) => {
-        if (what !== 'found' && readable) notes.push(CHECKPOINT[what]);
-      },
-      ledgerWritten: () => {},
-      ledgerFailed: () => {},
-      ledgerKept: () => {},
-      ledgerUnreadable: (error) => {
-        readable = false;
-        notes.push(`the checkpoint in namespace ${namespace} cannot be read: ${error.message}`);
-      },
-    },
-  });
-  await checkpoint.load();
+  const { namespace } = found;
+  const key = withKey(found.key, settings.compat, found.former);
+  const { keyId } = key;
+  const checkpoint = new CheckpointReader({ ...settings, ...key, client, namespace });
+  const { result, unreadable } = await checkpoint.load();
   const runs = new Runs();
+  const records = new PastRecords({ keyId, checkpoint }, runs);
+  // Whether marks settle is asked elsewhere, and two listings say nothing about the order of versions.
+  const rules = { compat: false, sharedVersions: () => false, serverNow: () => client.serverNow() };
   return {
-    digest,
-    former,
+    key,
     known: true,
-    notes,
+    notes: unreadable
+      ? [`the checkpoint in namespace ${namespace} cannot be read: ${unreadable.message}`]
+      : NOTES[result],
     noteRun: (job) => void runs.note(job),
-    word(state, ref, sources) {
-      const { workload } = state;
-      const serverNow = () => client.serverNow();
-      const deps = {
-        sources,
-        checkpoint,
-        keyId,
-        policy: settings,
-        serverNow,
-        sharedVersions: () => false,
-        listed: ALL,
-      };
-      const beliefs = new Beliefs(deps, { settlesByMark: () => false }, runs);
-      const id = sourceId(ref);
+    word(workload, ref, sources) {
+      const evidence = new Evidence({ ...rules, sources, checkpoint, records, listed: ALL });
+      const id = sourceId(ref, workload.ref.namespace);
       // As at a start of the controller: without a checkpoint that can be believed nothing of the past is.
-      const record = checkpoint.believable || !readable ? beliefs.recordOf(workload) : undefined;
+      const record = checkpoint.believable || unreadable ? records.recordOf(workload) : undefined;
       const entry = checkpoint.entry(workloadKey(workload.ref), workload.uid);
       return {
         record: record && { seq: record.seq, applied: record.sources[id] },
         checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
-        isDoubted: readable && beliefs.about(state, ref) === UNKNOWN,
+        isDoubted: !unreadable && evidence.about(workload, ref, settings.reloadStrategy) === UNKNOWN,
         writtenAt: record?.at,
       };
     },
@@ -114,24 +80,22 @@ export async function readLedger(
 
 const ALL = { has: () => true };
 
-const CHECKPOINT = {
-  'first-start': 'Attune has written no checkpoint yet: what runs counts as current',
-  'too-old': 'the checkpoint is older than --catch-up-max: what runs counts as current',
-  'other-key': 'the checkpoint was written with another key or in the other mode: what runs counts as current',
-} as const;
+const NOTES: Readonly<Record<Loaded['result'], readonly string[]>> = {
+  found: [],
+  'first-start': ['Attune has written no checkpoint yet: what runs counts as current'],
+  'too-old': ['the checkpoint is older than --catch-up-max: what runs counts as current'],
+  'other-key': ['the checkpoint was written with another key or in the other mode: what runs counts as current'],
+};
 
-function withoutKey(why: string): LedgerView {
-  return {
-    digest: createDigest(new Uint8Array()),
-    former: undefined,
-    known: false,
-    noteRun: () => {},
-    notes: [`${why}: whether a change waits is told by the marks alone`],
-    word: () => ({ record: undefined, checkpoint: undefined, isDoubted: false, writtenAt: undefined }),
-  };
-}
+const withoutKey = (why: string): LedgerView => ({
+  key: { digest: createDigest(new Uint8Array()), former: undefined },
+  known: false,
+  noteRun: () => {},
+  notes: [`${why}: whether a change waits is told by the marks alone`],
+  word: () => ({ record: undefined, checkpoint: undefined, isDoubted: false, writtenAt: undefined }),
+});
 
-type FoundKey = { readonly namespace: string } & ReturnType<typeof keysIn>;
+type FoundKey = StoredKeys & { readonly namespace: string };
 
 /** Where Attune lives is known from its Deployment or a variable; else a key anywhere tells it. */
 async function findKey(client: KubeClient, namespace: string | undefined): Promise<FoundKey | string> {

@@ -5,14 +5,14 @@ import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '../.
 import { selectorText } from '../../domain/text/selector.ts';
 import { beganAt, isRunning } from '../../domain/workload/pod-age.ts';
 import type { KubeClient, Scope } from '../../kube/client.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { listAll } from '../../model/list-all.ts';
 
 /** When the running pods of a workload began, in milliseconds; or why that is not known. */
 export type Pods = { readonly began: readonly number[] } | { readonly unknown: string };
 
 const JOBS = kindNamed('Job') as WorkloadKind;
 
-/** What stands between a workload and its pods. */
+/** The kind between a workload and its pods, where there is one. */
 const BETWEEN: Readonly<Partial<Record<KindName, Resource>>> = {
   Deployment: REPLICA_SETS,
   Rollout: REPLICA_SETS,
@@ -30,19 +30,14 @@ export async function podsOf(
   owners: ReadonlySet<string>,
 ): Promise<Pods> {
   const { namespace } = object.metadata;
-  try {
-    if (kind.kind === 'CronJob') return await podsOfRuns(client, namespace, owners);
-    const labelSelector = selectorText(objectAt(object, ['spec'])['selector']);
-    if (labelSelector === '') return { unknown: 'it has no selector for its pods' };
-    const between = BETWEEN[kind.kind];
-    const makers = between
-      ? uidsOf((await listAll(client, between, { namespace, labelSelector }, true)).filter(isOf(owners)))
-      : owners;
-    return { began: began(await listAll(client, PODS, { namespace, labelSelector }), makers) };
-  } catch (error) {
-    if (!(error instanceof Unlistable)) throw error;
-    return { unknown: `you may not list ${error.plural} in namespace ${namespace}` };
-  }
+  if (kind.kind === 'CronJob') return await podsOfRuns(client, namespace, owners);
+  const labelSelector = selectorText(objectAt(object, ['spec'])['selector']);
+  if (labelSelector === '') return { unknown: 'it has no selector for its pods' };
+  const scope = { namespace, labelSelector };
+  const between = BETWEEN[kind.kind];
+  const made = between && (await listAll(client, between, scope, true));
+  if (between && !made) return unlisted(between, namespace);
+  return await podsIn(client, scope, made ? uidsOf(made.filter(isOf(owners))) : owners);
 }
 
 /** Those of a CronJob come from the Jobs that are running. */
@@ -51,14 +46,22 @@ async function podsOfRuns(
   namespace: string | undefined,
   owners: ReadonlySet<string>,
 ): Promise<Pods> {
-  const runs = (await listAll(client, JOBS, { namespace })).filter(isOf(owners)).filter(isActive);
+  const jobs = await listAll(client, JOBS, { namespace });
+  if (!jobs) return unlisted(JOBS, namespace);
+  const runs = jobs.filter(isOf(owners)).filter(isActive);
   if (runs.length === 0) return { began: [] };
   const labelSelector = `job-name in (${runs.map(({ metadata }) => metadata.name).join(',')})`;
-  return { began: began(await listAll(client, PODS, { namespace, labelSelector }), uidsOf(runs)) };
+  return await podsIn(client, { namespace, labelSelector }, uidsOf(runs));
 }
 
-const began = (pods: readonly KubeObject[], makers: ReadonlySet<string>): readonly number[] =>
-  pods.filter(isOf(makers)).filter(isRunning).map(beganAt);
+async function podsIn(client: KubeClient, scope: Scope, makers: ReadonlySet<string>): Promise<Pods> {
+  const pods = await listAll(client, PODS, scope);
+  return pods ? { began: pods.filter(isOf(makers)).filter(isRunning).map(beganAt) } : unlisted(PODS, scope.namespace);
+}
+
+const unlisted = ({ plural }: Resource, namespace: string | undefined): Pods => ({
+  unknown: `you may not list ${plural} in namespace ${namespace}`,
+});
 
 const uidsOf = (objects: readonly KubeObject[]): ReadonlySet<string> =>
   new Set(objects.map(({ metadata }) => metadata.uid));
@@ -74,27 +77,4 @@ const isOf =
 export function controllerOf(object: KubeObject): Readonly<Record<string, unknown>> {
   const owners = listIn(objectIn(object.metadata)['ownerReferences']).map(objectIn);
   return owners.find(({ controller }) => controller === true) ?? {};
-}
-
-class Unlistable extends Error {
-  readonly plural: string;
-
-  constructor(plural: string, options: ErrorOptions) {
-    super(`${plural} may not be listed`, options);
-    this.plural = plural;
-  }
-}
-
-async function listAll(client: KubeClient, resource: Resource, scope: Scope, metadataOnly = false) {
-  const objects: KubeObject[] = [];
-  try {
-    for await (const page of client.list(resource, scope, { metadataOnly })) {
-      if (page.fresh) objects.length = 0;
-      objects.push(...page.items);
-    }
-  } catch (error) {
-    if (KubeError.is(error, 'Forbidden')) throw new Unlistable(resource.plural, { cause: error });
-    throw error;
-  }
-  return objects;
 }

@@ -8,8 +8,8 @@ import { dueAt, timingOf } from '../../domain/plan/timing.ts';
 import { carriesMark } from '../../domain/template/marks.ts';
 import { type Ages, agesOf } from '../../domain/workload/pod-age.ts';
 import { type Hold, holdOf, type Progress, progressOf } from '../../domain/workload/progress.ts';
-import type { WorkloadState } from '../../domain/state/workload-state.ts';
-import type { ClusterView } from './cluster-view.ts';
+import type { Workload } from '../../domain/workload/workload.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
 import type { LedgerView } from './ledger-view.ts';
 import type { Pods } from './pods.ts';
 
@@ -28,7 +28,7 @@ export interface State {
   readonly from: 'mark' | 'record' | 'checkpoint' | 'pods' | 'nothing';
   /** Pods against the last write; missing where they are not known. */
   readonly pods?: Ages | undefined;
-  /** By the word of the workload's own controller. */
+  /** As the workload's own controller counts. */
   readonly progress?: Progress | undefined;
   /** Why pods of an earlier template are still there. */
   readonly hold?: Hold | undefined;
@@ -42,7 +42,7 @@ export interface State {
 }
 
 export interface Viewpoint {
-  readonly view: ClusterView;
+  readonly snapshot: Snapshot;
   readonly ledger: LedgerView;
   readonly settings: Settings;
   readonly nowMs: number;
@@ -52,16 +52,16 @@ export interface Viewpoint {
 export interface Subject {
   readonly kind: WorkloadKind;
   readonly object: KubeObject;
-  readonly state: WorkloadState;
+  readonly workload: Workload;
   readonly pods: Pods;
   /** Who makes the pods: itself, or a Rollout that has borrowed its template. */
   readonly rolledBy: { readonly kind: WorkloadKind; readonly object: KubeObject };
 }
 
 export function standingOf(subject: Subject, ref: SourceRef, rolls: boolean, at: Viewpoint): State {
-  const { view, settings } = at;
-  if (view.facts(ref).presence === 'unreadable') return unknown('you may not read it');
-  const current = view.sources.current(ref);
+  const { snapshot, settings } = at;
+  if (snapshot.facts(ref).presence === 'unreadable') return unknown('you may not read it');
+  const current = snapshot.sources.current(ref);
   if (current === UNKNOWN) return unknown('nobody mounts it, and what it would hold is not known before');
   const facts = factsOf(subject, ref, at);
   if (facts.difference === 'keep') return { is: 'gone', from: facts.from };
@@ -78,7 +78,7 @@ interface Facts {
   readonly from: State['from'];
   /** The ledger says that nobody could tell what the pods began with. */
   readonly isUnknown: boolean;
-  /** It says that they have it, and may be out of date. */
+  /** It says that they run with the data, and may be out of date. */
   readonly isDoubted: boolean;
   /** The template was written after the data, or carries its mark. */
   readonly isInTemplate: boolean;
@@ -86,13 +86,12 @@ interface Facts {
   readonly ages: Ages | undefined;
 }
 
-function factsOf({ kind, state, pods }: Subject, ref: SourceRef, { view, ledger, settings }: Viewpoint): Facts {
-  const { workload } = state;
-  const current = view.sources.current(ref);
-  const { changedAt } = view.facts(ref);
-  const mark = view.sources.get(ref)?.fingerprint?.mark;
+function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, { snapshot, ledger, settings }: Viewpoint): Facts {
+  const current = snapshot.sources.current(ref);
+  const { changedAt } = snapshot.facts(ref);
+  const mark = snapshot.sources.get(ref)?.fingerprint?.mark;
   const carried = mark === undefined ? 'missing' : carriesMark(workload, ref, mark, settings.reloadStrategy);
-  const word = ledger.word(state, ref, view.sources);
+  const word = ledger.word(workload, ref, snapshot.sources);
   const markIsCurrent = carried === 'equal';
   const belief = believe({ markIsCurrent, compat: settings.compat, current, baseline: current, ...word });
   // Without the ledger a mark of other data is all there is, and it may be the only one that was ever needed.
@@ -117,7 +116,7 @@ function changeIn({ difference, isUnknown }: Facts): State['change'] {
 
 const unknown = (why: string): State => ({ is: 'unknown', from: 'nothing', why });
 
-/** Nothing waits; whether that is because the pods have it is another question. */
+/** Nothing waits to be rolled out; that alone does not prove that the pods run with the data. */
 function settled(subject: Subject, facts: Facts): State {
   const { from, ages, writtenAt } = facts;
   const said = { from, pods: ages, ...sinceOf(writtenAt) };
@@ -140,7 +139,7 @@ const isNewer = (ages: Ages | undefined): boolean => ages !== undefined && ages.
 
 const whyNoAges = (pods: Pods): string => ('unknown' in pods ? pods.unknown : 'when its data was written is not known');
 
-/** The template is of the data: what counts is whether the pods are of the template. */
+/** The template is of the data: what counts is whether the pods were made of that template. */
 function rolledOut({ rolledBy: { kind, object } }: Subject, { from, ages, writtenAt }: Facts): State {
   const progress = progressOf(kind, object);
   const said = { from, pods: ages, progress, ...sinceOf(writtenAt) };
@@ -152,9 +151,9 @@ function rolledOut({ rolledBy: { kind, object } }: Subject, { from, ages, writte
 const sinceOf = (writtenAt: number | undefined) =>
   writtenAt === undefined ? {} : { since: new Date(writtenAt).toISOString() };
 
-function dueTime({ state }: Subject, { writtenAt }: Facts, settings: Settings, { nowMs }: Viewpoint) {
+function dueTime({ workload }: Subject, { writtenAt }: Facts, settings: Settings, { nowMs }: Viewpoint) {
   if (writtenAt === undefined) return {};
-  const until = dueAt(writtenAt, writtenAt, timingOf(state.workload.intent, settings));
+  const until = dueAt(writtenAt, writtenAt, timingOf(workload.intent, settings));
   // The server keeps seconds, and a write takes its time.
   return { ...sinceOf(writtenAt), until: new Date(until).toISOString(), overdue: nowMs > until + GRACE_MS };
 }

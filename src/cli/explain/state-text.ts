@@ -3,15 +3,15 @@ import type { Hold } from '../../domain/workload/progress.ts';
 import { type Paint, span } from '../terminal/table.ts';
 import type { State } from './standing.ts';
 
-export interface Telling {
+export interface StateContext {
   readonly isLedgerKnown: boolean;
   readonly paint: Paint;
   readonly nowMs: number;
 }
 
 /** How things stand, in a line. */
-export function stateText(state: State, telling: Telling): string {
-  return WORDS[state.is](state, telling);
+export function stateText(state: State, context: StateContext): string {
+  return WORDS[state.is](state, context);
 }
 
 const FROM: Readonly<Record<State['from'], string>> = {
@@ -22,7 +22,7 @@ const FROM: Readonly<Record<State['from'], string>> = {
   nothing: 'nobody',
 };
 
-const WORDS: Readonly<Record<State['is'], (state: State, telling: Telling) => string>> = {
+const WORDS: Readonly<Record<State['is'], (state: State, context: StateContext) => string>> = {
   current: ({ pods, from, since }, { paint, nowMs }) => {
     if (pods?.total === 0) return 'no pods run: the next ones begin with its data as it is';
     const isNewer = pods !== undefined && pods.older === 0 && pods.unclear === 0;

@@ -4,7 +4,7 @@ import { APP, type Look, running, setUp, source, web } from '../../../test/suppo
 import { DEFAULT_KEYS, RECORD } from '../../api/annotations.ts';
 import { encodeRecord } from '../../domain/ledger/record.ts';
 import { shortDigest } from '../../domain/state/recent-templates.ts';
-import type { CheckpointEntry } from '../../model/ledger/ledger-past.ts';
+import type { CheckpointEntry } from '../../model/ledger/shard.ts';
 
 test('what changed while nobody was there is caught up from the checkpoint', () => {
   const world = setUp({ entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } } });

@@ -191,8 +191,8 @@ async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promis
   const flags = new Map<string, Source>();
   const labelSelector = options.resourceLabelSelector;
   const put = (ref: SourceRef, fingerprint: Source['fingerprint'], resourceVersion: string, born: boolean): void => {
-    const { ignored = false, matchable = false } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
-    const source: Source = { ref, resourceVersion, fingerprint, ignored, matchable };
+    const { uid = '', ignored = false, matchable = false } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
+    const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable };
     turned(ref, sources.put(source, born), Number(resourceVersion));
   };
   const tellClass = (event: ReflectEvent<Source>): void => {

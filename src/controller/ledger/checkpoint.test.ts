@@ -4,7 +4,7 @@ import { eventually } from '../../../test/support/eventually.ts';
 import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
 import { change, tellingWorld } from '../../../test/support/telling-world.ts';
-import type { ShardContent } from '../../model/ledger/ledger-shard.ts';
+import type { ShardContent } from '../../model/ledger/shard.ts';
 import { LedgerReport } from '../report/ledger-report.ts';
 import { Checkpoint } from './checkpoint.ts';
 
@@ -43,6 +43,7 @@ async function ledger({ wall = SERVER_MS, catchUpMaxMs = Number.POSITIVE_INFINIT
     clock,
     namespace: 'attune',
     keyId: 'k',
+    former: undefined,
     mayStore: () => true,
     catchUpMaxMs,
     states: () => new Map([[WEB, state]]),

@@ -28,8 +28,8 @@ export interface OldRecordsDeps {
 const PACE_MS = 50;
 
 /**
- * Rewrites what was recorded with a key that could be guessed. Only the annotation moves: no template changes, so nothing
- * rolls. A Job's record stays, as we may not edit Jobs; it goes with the Job.
+ * Rewrites records that were written with a key that could be guessed. Only the annotation changes, and no template: nothing
+ * rolls. A Job's record stays, as we may not edit Jobs, and is deleted with the Job.
  */
 export async function rewriteRecords(deps: OldRecordsDeps, term: AbortSignal): Promise<void> {
   const { queue, clock, report } = deps;
@@ -42,7 +42,7 @@ export async function rewriteRecords(deps: OldRecordsDeps, term: AbortSignal): P
     },
     failed(key, error) {
       if (!KubeError.is(error)) throw error;
-      // Somebody was quicker: look at what is there now.
+      // Somebody wrote to the workload meanwhile: read it again.
       if (isTransient(error) || error.status === 409) queue.retry(key, setbackOf(error));
       else if (error.status !== 404) report.recordNotRewritten(key, error);
     },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { APP, web } from '../../../test/support/engine-world.ts';
-import { change, failed, rolled, state, tellingWorld } from '../../../test/support/telling-world.ts';
+import { change, failed, rolled, tellingWorld } from '../../../test/support/telling-world.ts';
 import { DEFAULT_KEYS, OUTCOME, SOURCES } from '../../api/annotations.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
 import type { Workload } from '../../domain/workload/workload.ts';

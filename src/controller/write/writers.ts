@@ -2,7 +2,7 @@ import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, type WorkloadRef, workloadKey } from '../../domain/workload/workload.ts';
-import type { Installation } from '../../model/ledger/installation-key.ts';
+import type { LedgerKey } from '../../model/ledger/ledger-key.ts';
 import type { ControllerDeps } from '../controller.ts';
 import type { Core } from '../core.ts';
 import { ServerHistory } from '../engine/server-history.ts';
@@ -22,7 +22,7 @@ const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 export function createWriters(
   deps: ControllerDeps,
   core: Core,
-  { digest, keyId, mayStore }: Installation,
+  { digest, keyId, mayStore }: LedgerKey,
   signal: AbortSignal,
 ) {
   const { options, client, clock, report, leadership } = deps;

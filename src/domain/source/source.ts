@@ -9,6 +9,8 @@ export interface Fingerprint {
 /** A ConfigMap, Secret or SecretProviderClass as the core knows it: never its bytes. */
 export interface Source {
   readonly ref: SourceRef;
+  /** Of the object; '' for a SecretProviderClass of which only the pods that mount it are known. */
+  readonly uid: string;
   readonly resourceVersion: string;
   /** Undefined: listed without its bytes, and nobody has needed them yet. */
   readonly fingerprint: Fingerprint | undefined;

@@ -2,30 +2,30 @@ import { expect, test } from 'vitest';
 import { webObject } from '../../../test/support/engine-world.ts';
 import { RECORD } from '../../api/annotations.ts';
 import { encodeRecord, readRecord } from '../../domain/ledger/record.ts';
-import { withKey } from './installation-key.ts';
+import { withKey } from './ledger-key.ts';
 
 const weak = withKey(Buffer.from('x'), false);
 const now = withKey(Buffer.alloc(32, 1), false, Buffer.from('x'));
 const { former } = now;
-const exact = (installation: typeof weak, value: string): string =>
-  installation.digest.fingerprint([{ part: 'data', key: 'a', value }]).exact;
+const exact = (key: typeof weak, value: string): string =>
+  key.digest.fingerprint([{ part: 'data', key: 'a', value }]).exact;
 
-const recordBy = (installation: typeof weak): string =>
+const recordBy = (key: typeof weak): string =>
   encodeRecord({
     uid: 'w',
     seq: 3,
-    key: installation.keyId,
-    template: installation.digest.text('template'),
-    sources: { 'ConfigMap/app': exact(installation, '1'), 'Secret/gone': '-', 'Secret/odd': '?' },
+    key: key.keyId,
+    template: key.digest.text('template'),
+    sources: { 'ConfigMap/app': exact(key, '1'), 'Secret/gone': '-', 'Secret/odd': '?' },
     seen: 9,
     at: 5,
   });
-const shardBy = (installation: typeof weak) => ({
+const shardBy = (key: typeof weak) => ({
   v: 1 as const,
-  key: installation.keyId,
+  key: key.keyId,
   alive: 7,
   shards: 2,
-  workloads: { w: { uid: 'w', seq: 4, applied: { 'ConfigMap/app': exact(installation, '1') } } },
+  workloads: { w: { uid: 'w', seq: 4, applied: { 'ConfigMap/app': exact(key, '1') } } },
 });
 
 test('a record and a piece of the checkpoint read as if the present key had written them', () => {
@@ -35,9 +35,9 @@ test('a record and a piece of the checkpoint read as if the present key had writ
 
 test('what the present key wrote, or any other, stays as it is', () => {
   const other = withKey(Buffer.from('other'), false);
-  for (const installation of [now, other]) {
-    expect(former?.record(recordBy(installation))).toBeUndefined();
-    expect(former?.shard(shardBy(installation))).toEqual(shardBy(installation));
+  for (const key of [now, other]) {
+    expect(former?.record(recordBy(key))).toBeUndefined();
+    expect(former?.shard(shardBy(key))).toEqual(shardBy(key));
   }
   for (const text of [undefined, '', '{', weak.keyId]) expect(former?.record(text)).toBeUndefined();
 });

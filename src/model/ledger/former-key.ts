@@ -3,17 +3,17 @@ import type { KubeObject } from '../../api/objects.ts';
 import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { encodeRecord, readRecord } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
-import type { ShardContent } from './ledger-shard.ts';
+import type { ShardContent } from './shard.ts';
 
 export interface FormerKeyOptions {
   readonly keyId: string;
-  /** Of the key that took its place. */
+  /** Of the key that has replaced it. */
   readonly presentId: string;
   readonly applied: (value: Applied) => Applied;
   readonly text: (value: string) => string;
 }
 
-/** A key that was replaced: what was written with it reads as if the present one had been there from the beginning. */
+/** A key that was replaced. Converts what was written with it into what the present key would have written. */
 export class FormerKey {
   readonly #options: FormerKeyOptions;
 
@@ -34,12 +34,12 @@ export class FormerKey {
     return this.#options.text(value);
   }
 
-  /** A piece of the checkpoint; one that was not written with this key stays as it is. */
+  /** A shard of the checkpoint; one that was not written with this key stays as it is. */
   shard(content: ShardContent): ShardContent {
     const { keyId, presentId } = this.#options;
     if (content.key !== keyId) return content;
     const entries = Object.entries(content.workloads).map(
-      // Templates are kept in a few letters each: they cannot be carried over.
+      // Of a template's digest only the first letters are kept: they cannot be converted.
       ([key, { looks: _, ...entry }]) => [key, { ...entry, applied: this.#sources(entry.applied) }] as const,
     );
     return { ...content, key: presentId, workloads: Object.fromEntries(entries) };
@@ -56,7 +56,7 @@ export class FormerKey {
     return encodeRecord({ ...rest, key: presentId, template: this.text(template), sources: this.#sources(sources) });
   }
 
-  /** A workload with the record that it is going to have; undefined if it has none of this key. */
+  /** A workload with its record converted; undefined if it has none that was written with this key. */
   workload(object: KubeObject): KubeObject | undefined {
     const { metadata } = object;
     const record = this.record(metadata.annotations?.[RECORD]);

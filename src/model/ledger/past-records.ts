@@ -6,8 +6,8 @@ import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { TemplateTime } from '../../domain/state/pod-times.ts';
 import { shortDigest } from '../../domain/state/recent-templates.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
-import type { CheckpointEntry } from './ledger-past.ts';
 import type { Runs } from './runs.ts';
+import type { CheckpointEntry } from './shard.ts';
 
 /** What a record and an entry of the checkpoint have in common. */
 export interface Kept extends Pick<CheckpointEntry, 'seq' | 'looks' | 'revision' | 'partial' | 'coming' | 'applied'> {

@@ -6,11 +6,11 @@ import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workl
 export interface Run {
   readonly job: string;
   readonly record: LedgerRecord;
-  /** Of the Job, when we first saw it. */
+  /** Resource version of the Job when we first saw it. */
   readonly version: number;
 }
 
-/** The last run of each CronJob. A CronJob is not written to when it is run, so its record rides on the Job. */
+/** The last run of each CronJob. A CronJob is not written to when it is run, so its record is an annotation of the Job. */
 export class Runs {
   readonly #last = new Map<WorkloadKey, Run>();
 
@@ -18,7 +18,7 @@ export class Runs {
     return this.#last.get(key);
   }
 
-  /** The CronJob that this Job tells something new about, if it does. */
+  /** The CronJob of this Job, if its record is newer than what we know. */
   note({ ref, owner, annotations, resourceVersion }: Workload): WorkloadKey | undefined {
     if (owner?.kind !== 'CronJob') return undefined;
     const record = readRecord(annotations[RECORD]);

@@ -8,6 +8,7 @@ import { SourceHistory } from './source-history.ts';
 const REF: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
 const source = (exact: string | undefined, version: number): Source => ({
   ref: REF,
+  uid: 'app',
   resourceVersion: String(version),
   fingerprint: exact === undefined ? undefined : { exact, mark: exact },
   ignored: false,

@@ -3,7 +3,7 @@ import { RECORD } from '../../../src/api/annotations.ts';
 import { encodeRecord } from '../../../src/domain/ledger/record.ts';
 import type { SourceId } from '../../../src/domain/ledger/source-id.ts';
 import { piecesOf } from '../../../src/domain/source/fingerprint.ts';
-import { withKey } from '../../../src/model/ledger/installation-key.ts';
+import { withKey } from '../../../src/model/ledger/ledger-key.ts';
 import { Audit } from '../../support/audit.ts';
 import { type Stage, stage } from '../../support/controller.ts';
 import { type AnyObject, api } from '../../support/sandbox.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { running, web } from '../../../test/support/engine-world.ts';
-import { keptWorkload } from './ledger-past.ts';
+import { keptWorkload } from './kept-workload.ts';
 
 test.each([
   ['is complete', { rolledOut: true }, 20, undefined],

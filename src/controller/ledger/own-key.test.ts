@@ -3,7 +3,8 @@ import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
 import type { Piece } from '../../api/piece.ts';
 import type { KubeError } from '../../kube/kube-error.ts';
-import { installationKey, withKey } from './installation-key.ts';
+import { withKey } from '../../model/ledger/ledger-key.ts';
+import { ownKey } from './own-key.ts';
 
 interface KeySecret {
   readonly metadata: { readonly name: string; readonly resourceVersion?: string; readonly labels?: object };
@@ -47,7 +48,7 @@ async function server(first: KeySecret | undefined, refuse?: (exchange: Exchange
     put: (secret: KeySecret) => {
       stored = secret;
     },
-    start: (compat = false) => installationKey(client, { ownNamespace: 'attune', compat }, tell),
+    start: (compat = false) => ownKey(client, { ownNamespace: 'attune', compat }, tell),
   };
 }
 

@@ -1,0 +1,79 @@
+import type { KindName } from '../../api/kinds.ts';
+import type { DataObject } from '../../api/objects.ts';
+import { CONFIG_MAPS } from '../../api/resources.ts';
+import type { SourceKind } from '../../api/sources.ts';
+import type { Applied } from '../../domain/ledger/applied.ts';
+import type { KeptTemplate } from '../../domain/ledger/record.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+
+/** The text in one of the checkpoint's ConfigMaps. */
+export interface ShardContent {
+  readonly v: 1;
+  /** Names the key of the fingerprints. */
+  readonly key: string;
+  /** When it was written, in milliseconds: tells a later start how long no controller ran. */
+  readonly alive: number;
+  /** How many there are. */
+  readonly shards: number;
+  /**
+   * For each kind of source the resource version up to which every event had been received. In the first shard, which is
+   * written after all others, it holds for them too.
+   */
+  readonly seen?: Readonly<Partial<Record<SourceKind, number>>>;
+  /** The same for each kind of workload: after a gap one watch is complete again before another. */
+  readonly told?: Readonly<Partial<Record<KindName, number>>>;
+  readonly workloads: Record<string, KeptWorkload>;
+}
+
+/** What the checkpoint says about one workload. */
+export interface CheckpointEntry {
+  /** Number of the newest record that the writer knew. */
+  readonly seq: number;
+  readonly applied: Readonly<Partial<Record<SourceId, Applied>>>;
+  /** Recent templates, newest last, and the revision, as they were when it was written. */
+  readonly looks?: readonly KeptTemplate[] | undefined;
+  readonly revision?: string | undefined;
+  /** Pods were still being replaced: what changed afterwards is in some of them. */
+  readonly coming?: true | undefined;
+  /** For each kind of source the version up to which every event had been received. */
+  readonly seen?: Readonly<Partial<Record<SourceKind, number>>> | undefined;
+  /** Not all sources are mentioned: what is missing had nothing waiting. */
+  readonly partial?: true | undefined;
+}
+
+/** The same as it is stored. `seen` only where it is older than the shard's: of a kind that could not be listed since. */
+export interface KeptWorkload extends CheckpointEntry {
+  readonly uid: string;
+  readonly applied: Readonly<Record<SourceId, Applied>>;
+}
+
+export interface StoredShard {
+  /** Undefined if it is damaged, or of a version that we do not know. */
+  readonly content: ShardContent | undefined;
+  readonly resourceVersion: string;
+}
+
+export const shardName = (n: number): string => `attune-ledger-${n}`;
+
+/** Undefined if it does not exist. */
+export async function readShard(client: KubeClient, namespace: string, n: number): Promise<StoredShard | undefined> {
+  try {
+    const { metadata, data } = await client.get<DataObject>(CONFIG_MAPS, { namespace, name: shardName(n) });
+    return { content: parseShard(data?.['ledger']), resourceVersion: metadata.resourceVersion };
+  } catch (error) {
+    if (KubeError.is(error) && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+function parseShard(text: string | undefined): ShardContent | undefined {
+  try {
+    const content = JSON.parse(text ?? '') as Partial<ShardContent> | null;
+    const isOurs = content?.v === 1 && typeof content.key === 'string' && typeof content.alive === 'number';
+    return isOurs && typeof content.workloads === 'object' ? (content as ShardContent) : undefined;
+  } catch {
+    return undefined;
+  }
+}

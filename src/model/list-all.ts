@@ -1,0 +1,25 @@
+import type { KubeObject } from '../api/objects.ts';
+import type { Resource } from '../api/resources.ts';
+import type { KubeClient, Scope } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+
+/** All objects of a kind, none where it is not served; undefined: they may not be listed. */
+export async function listAll(
+  client: KubeClient,
+  resource: Resource,
+  scope: Scope,
+  metadataOnly = false,
+): Promise<readonly KubeObject[] | undefined> {
+  const objects: KubeObject[] = [];
+  try {
+    for await (const page of client.list(resource, scope, { metadataOnly })) {
+      // The list had to begin anew.
+      if (page.fresh) objects.length = 0;
+      objects.push(...page.items);
+    }
+    return objects;
+  } catch (error) {
+    if (!KubeError.is(error, 'Forbidden', 'NotFound')) throw error;
+    return error.reason === 'NotFound' ? [] : undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { digest, objectOf, policyOf, rowOf } from '../../test/conformance/given.ts';
+import { listOf } from '../../test/support/scripted-api.ts';
+import { startClient } from '../../test/support/scripted-client.ts';
+import { Snapshot } from './snapshot.ts';
+
+const named = (name: string, rest: object = {}) => ({
+  metadata: { namespace: 'shop', name, uid: name, resourceVersion: '1', ...rest },
+});
+
+/** What the server gives for a path; everything else is forbidden. */
+async function snapshot(paths: Readonly<Record<string, readonly object[] | object>>) {
+  const { client, api } = await startClient(({ path, json, status }) => {
+    const found = paths[path.replace('/api/v1/namespaces/shop/', '')];
+    if (!found) status(403, 'Forbidden');
+    else json(200, Array.isArray(found) ? listOf(found, '1') : found);
+  });
+  return {
+    api,
+    taken: new Snapshot({ client, namespace: 'shop', policy: policyOf(), key: { digest, former: undefined } }),
+  };
+}
+
+test('what may not be listed is not known to be absent', async () => {
+  const { taken } = await snapshot({ configmaps: [named('app', { labels: { a: 'b' } })] });
+  await taken.readSources(['ConfigMap', 'Secret']);
+  const facts = (kind: 'ConfigMap' | 'Secret', name: string) => taken.facts({ kind, namespace: 'shop', name });
+  expect(facts('ConfigMap', 'app')).toMatchObject({ presence: 'present', labels: { a: 'b' } });
+  expect(facts('ConfigMap', 'other').presence).toBe('absent');
+  expect(facts('Secret', 'db').presence).toBe('unreadable');
+  expect(taken.forbidden).toEqual(['secrets']);
+});
+
+test('bytes are read of one source, when they are asked for', async () => {
+  const app = { ...named('app', { managedFields: [{ time: '2030-01-31T12:00:00Z', fieldsV1: { 'f:data': {} } }] }) };
+  const { taken, api } = await snapshot({ configmaps: [app], 'configmaps/app': { ...app, data: { a: '1' } } });
+  const ref = { kind: 'ConfigMap', namespace: 'shop', name: 'app' } as const;
+  await taken.readSources(['ConfigMap']);
+  expect(taken.sources.get(ref)).toMatchObject({ uid: 'app', fingerprint: undefined });
+  await taken.readData(ref);
+  expect(taken.sources.get(ref)?.fingerprint?.mark).toMatch(/^[0-9a-f]{40}$/);
+  expect(taken.facts(ref).changedAt).toBe(Date.UTC(2030, 0, 31, 12));
+  expect(api.requests.map(({ verb }) => verb)).toEqual(['list', 'get']);
+});
+
+test('a workload is concerned by what it uses, names and matches, also where it is not to be rolled', async () => {
+  const { taken } = await snapshot({ configmaps: [named('app'), named('web-1'), named('other')] });
+  await taken.readSources(['ConfigMap']);
+  const names = (annotations: Readonly<Record<string, string>>) => {
+    const object = objectOf({ metadata: annotations });
+    return taken.concernsOf(taken.enter(rowOf('Deployment'), object)).map(({ name }) => name);
+  };
+  const list = { 'configmap.reloader.stakater.com/reload': 'other,other,web-.*' };
+  expect(names(list)).toEqual(expect.arrayContaining(['other', 'web-1']));
+  expect(names({ ...list, 'reloader.stakater.com/auto': 'false' }).filter((name) => name === 'other')).toHaveLength(1);
+});
