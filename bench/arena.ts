@@ -4,7 +4,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { environment } from '../src/config/load.ts';
-import { writeKubeconfig } from '../src/sandbox/control-plane/credentials.ts';
+import { writeKubeconfig } from '../src/sandbox/control-plane/write-kubeconfig.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts';
 import { type Access, Api, now } from './api.ts';
 import { AuditLog, type Calls, countCalls } from './audit.ts';
