@@ -1,4 +1,4 @@
-/** Where a kind lives on the API server. */
+/** A kind of object, and where the API server has it. */
 export interface Resource {
   /** '' is the core group. */
   readonly group: string;
