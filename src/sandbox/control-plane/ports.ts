@@ -2,9 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { Ports } from './control-plane.ts';
 
-/**
- * Below the ephemeral ports, so that no outgoing connection takes a port between its choice and its use.
- */
+/** Below the ephemeral ports, so that no outgoing connection takes a port between its choice and its use. */
 const FIRST = 20_000;
 const LAST = 32_000;
 
