@@ -18,7 +18,7 @@ import {
   waitForAuthority,
   waitForControllerManager,
   waitForEtcd,
-} from './control-plane/startup-checks.ts';
+} from './control-plane/startup.ts';
 import { writeAuditPolicy, writeUsers } from './control-plane/users.ts';
 import { writeKubeconfig } from './control-plane/write-kubeconfig.ts';
 import { type Environment, explainFullDisk, makeFolder, sandboxesFolder, sandboxFolder } from './folders.ts';
