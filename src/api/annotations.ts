@@ -49,5 +49,5 @@ export const ON_CHANGE = 'attune.dev/on-change';
 export const RETRY = 'attune.dev/retry';
 /** On the pod template: makes it differ when data has changed but Stakater's hash is the same. */
 export const NUDGE = 'attune.dev/nudge';
-/** On an Event about several sources: the list of them, to be read by programs. */
+/** On an Event about several sources: all of them, for programs. */
 export const SOURCES = 'attune.dev/sources';

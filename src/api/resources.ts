@@ -1,4 +1,4 @@
-/** A kind of object, and where the API server has it. */
+/** Where a kind lives on the API server. */
 export interface Resource {
   /** '' is the core group. */
   readonly group: string;

@@ -85,7 +85,7 @@ export class Tour {
     const parsed = parseSettings([], env);
     if (!parsed.ok) throw new Error(parsed.problems.join('; '));
     const ready = Promise.withResolvers<void>();
-    const hooks = { onReady: ready.resolve, onOutcome: (outcome: Outcome) => this.#showOutcome(outcome) };
+    const hooks = { onReady: ready.resolve, onOutcome: (outcome: Outcome) => this.#tell(outcome) };
     const io = { ...this.#io, env, signal: this.#controllerStop.signal, ...hooks };
     this.controllerEnded = startController(parsed.settings, [], this.#log(dir), io).then(() => {
       if (!this.#controllerStop.signal.aborted) throw new Error('the controller has ended');
@@ -152,7 +152,7 @@ export class Tour {
     if ([...pods.keys()].some((uid) => !before?.has(uid))) throw new Error(`${nameOf(workload)} rolled unasked`);
   }
 
-  #showOutcome({ state, changes }: Outcome): void {
+  #tell({ state, changes }: Outcome): void {
     const { ref } = state.workload;
     for (const { ref: source, difference, verdict } of changes) {
       const what = `${source.kind} ${source.namespace}/${source.name} ${difference}`;
