@@ -1,5 +1,4 @@
 import type { Scenario } from './scenario.ts';
-import { AFTERMATH } from './scenarios/aftermath.ts';
 import { batch } from './scenarios/batch.ts';
 import { churn } from './scenarios/churn.ts';
 import { downtime } from './scenarios/downtime.ts';
@@ -8,9 +7,10 @@ import { fanOut1000, fanOut5000 } from './scenarios/fan-out.ts';
 import { faults } from './scenarios/faults.ts';
 import { idle } from './scenarios/idle.ts';
 import { latency, latencyDefault } from './scenarios/latency.ts';
-import { secrets20k, secrets100k } from './scenarios/pile.ts';
+import { MEMORY_AFTER_BURST } from './scenarios/memory-after-burst.ts';
 import { STAKATER } from './scenarios/stakater.ts';
 import { startUp } from './scenarios/start-up.ts';
+import { secrets20k, secrets100k } from './scenarios/unused-secrets.ts';
 
 /** In the order in which they run; those with a large store come last whatever this says. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -28,6 +28,6 @@ export const SCENARIOS: readonly Scenario[] = [
   fanOut5000,
   idle,
   secrets20k,
-  ...AFTERMATH,
+  ...MEMORY_AFTER_BURST,
   secrets100k,
 ];

@@ -30,7 +30,7 @@ export function commandOf(contender: Contender, flags: readonly string[], atOnce
 }
 
 /** Gives a contender a ServiceAccount of its own, and says how it reaches the API server. */
-export async function admit(api: Api, name: string, rights: Contender['rights']): Promise<Access> {
+export async function createServiceAccount(api: Api, name: string, rights: Contender['rights']): Promise<Access> {
   const namespace = namespaceOf(name);
   await createAll(api, [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }]);
   if (rights === 'of the chart') {

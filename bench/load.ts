@@ -1,22 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { now } from './api.ts';
-import type { Arena } from './arena.ts';
+import type { BenchCluster } from './bench-cluster.ts';
 import type { Contender } from './contender.ts';
+import type { Put } from './delivery.ts';
 import type { Data, SourceName } from './objects.ts';
 import type { Program } from './program.ts';
-import { costFigures, latencyFigures, memoryFigures, type Scenario, type Stage, withContender } from './scenario.ts';
+import {
+  costFigures,
+  latencyFigures,
+  memoryFigures,
+  type Scenario,
+  type ScenarioContext,
+  withContender,
+} from './scenario.ts';
 import { seededRandom } from './statistics.ts';
-import type { Put } from './verdict.ts';
 
-/** A source, who uses it, and what a change of it looks like. */
-export interface Target {
+/** A source that the load changes, and the workloads that use it. */
+export interface ChangedSource {
   readonly source: SourceName;
   readonly workloads: readonly string[];
 }
 
 export interface Rhythm {
   readonly everyMs: number;
-  /** How many writers keep this rhythm, each for itself. */
+  /** How many writers change sources at this rate, independently. */
   readonly writers?: number;
 }
 
@@ -31,11 +38,11 @@ export interface Load {
   /** How long what is due may take to be seen after the last change. */
   readonly settleMs?: number;
   readonly seconds?: number;
-  setUp(arena: Arena): Promise<readonly Target[]>;
+  setUp(cluster: BenchCluster): Promise<readonly ChangedSource[]>;
   /** Another change than of the usual value: gives what is to be rolled for it. */
-  readonly change?: (arena: Arena, target: Target) => Promise<Put>;
+  readonly change?: (cluster: BenchCluster, target: ChangedSource) => Promise<Put>;
   /** What happens beside the changes; gives the program that runs afterwards. */
-  readonly beside?: (arena: Arena, load: Beside) => Promise<Program>;
+  readonly beside?: (cluster: BenchCluster, load: Beside) => Promise<Program>;
 }
 
 export interface Beside {
@@ -44,8 +51,13 @@ export interface Beside {
   readonly seconds: number;
 }
 
-/** Changes random targets in a rhythm that does not wait for anybody; returns what the API server accepted. */
-export async function drive(arena: Arena, load: Load, targets: readonly Target[], seconds: number): Promise<Put[]> {
+/** Changes random sources at fixed times, whether contenders keep up or not; returns what the API server accepted. */
+export async function drive(
+  cluster: BenchCluster,
+  load: Load,
+  targets: readonly ChangedSource[],
+  seconds: number,
+): Promise<Put[]> {
   const puts: Put[] = [];
   const start = now();
   const writer = async (number: number): Promise<void> => {
@@ -55,20 +67,20 @@ export async function drive(arena: Arena, load: Load, targets: readonly Target[]
       if (wait > 0) await delay(wait);
       const target = targets[Math.floor(random() * targets.length)];
       if (!target) return;
-      puts.push(await (load.change ?? usualChange)(arena, target));
+      puts.push(await (load.change ?? usualChange)(cluster, target));
     }
   };
   await Promise.all(Array.from({ length: load.rhythm.writers ?? 1 }, (_, number) => writer(number)));
   return puts;
 }
 
-function usualChange(arena: Arena, { source, workloads }: Target): Promise<Put> {
-  return arena.put(source, workloads);
+function usualChange(cluster: BenchCluster, { source, workloads }: ChangedSource): Promise<Put> {
+  return cluster.put(source, workloads);
 }
 
 /** Data of several keys of which one is new. */
 export function changeOf(keys: (data: Data) => Data): NonNullable<Load['change']> {
-  return (arena, { source, workloads }) => arena.put(source, workloads, keys(arena.freshData()));
+  return (cluster, { source, workloads }) => cluster.put(source, workloads, keys(cluster.freshData()));
 }
 
 export function loadScenario(load: Load): Scenario {
@@ -78,49 +90,49 @@ export function loadScenario(load: Load): Scenario {
     number,
     title,
     ...(long === undefined ? {} : { long }),
-    async run(stage: Stage): Promise<void> {
-      for (const contender of stage.contenders) {
-        await runLoad(stage, load, contender);
-        await stage.arena.clear(stage.contenders);
+    async run(context: ScenarioContext): Promise<void> {
+      for (const contender of context.contenders) {
+        await runLoad(context, load, contender);
+        await context.cluster.clear(context.contenders);
       }
     },
   };
 }
 
-async function runLoad(stage: Stage, load: Load, contender: Contender): Promise<void> {
-  const { arena, quick, record } = stage;
+async function runLoad(context: ScenarioContext, load: Load, contender: Contender): Promise<void> {
+  const { cluster, quick, record } = context;
   const seconds = quick ? 4 : (load.seconds ?? 20);
-  const targets = await load.setUp(arena);
-  await withContender(stage, contender, { flags: load.flags ?? [] }, async (started) => {
+  const targets = await load.setUp(cluster);
+  await withContender(context, contender, { flags: load.flags ?? [] }, async (started) => {
     let program = started;
     let puts: Put[] = [];
-    let verdict = arena.verdict(puts);
+    let delivery = cluster.delivery(puts);
     const start = now();
-    const measured = await arena.measure(contender.name, program, async () => {
-      const beside = load.beside?.(arena, { contender, program, seconds });
-      puts = await drive(arena, load, targets, seconds);
+    const measured = await cluster.measure(contender.name, program, async () => {
+      const beside = load.beside?.(cluster, { contender, program, seconds });
+      puts = await drive(cluster, load, targets, seconds);
       program = (await beside) ?? program;
-      verdict = await arena.settled(puts, load.settleMs ?? 10_000, 1500);
+      delivery = await cluster.settled(puts, load.settleMs ?? 10_000, 1500);
       return program;
     });
     record({
       scenario: load.id,
       contender: contender.name,
-      latencies: verdict.latencies,
+      latencies: delivery.latencies,
       calls: measured.calls,
       figures: {
         'changes per s': (puts.length * 1000) / (now() - start),
         changes: puts.length,
-        expected: verdict.expected,
-        rollouts: verdict.rollouts,
-        missed: verdict.missed,
-        'marks behind': verdict.behind,
-        surplus: verdict.surplus,
-        ...latencyFigures(verdict.latencies),
-        ...costFigures(measured, verdict.rollouts || puts.length),
+        expected: delivery.expected,
+        rollouts: delivery.rollouts,
+        missed: delivery.missed,
+        'marks behind': delivery.behind,
+        surplus: delivery.surplus,
+        ...latencyFigures(delivery.latencies),
+        ...costFigures(measured, delivery.rollouts || puts.length),
         ...memoryFigures(program),
       },
     });
-    if (program !== started) await arena.stop(program);
+    if (program !== started) await cluster.stop(program);
   });
 }

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { now } from './api.ts';
-import { Arena, loadNow } from './arena.ts';
+import { BenchCluster, loadNow } from './bench-cluster.ts';
 import { SCENARIOS } from './catalogue.ts';
 import { type Contender, chartNodeOptions } from './contender.ts';
 import { type BenchOptions, HELP, parseOptions } from './options.ts';
@@ -23,16 +23,16 @@ function ours({ attune }: BenchOptions, dir: string): Contender {
   return { name: 'attune', command: attune ?? command, atOnce: ['--quiet-period=0'], rights: 'of the chart' };
 }
 
-async function runScenario(scenario: Scenario, context: Context): Promise<void> {
-  const { contenders, dir, options, results } = context;
-  const arena = await (scenario.storeBytes === undefined ? context.shared() : context.open(scenario.storeBytes));
-  await calmMachine(options.patienceMs);
+async function runScenario(scenario: Scenario, run: BenchRun): Promise<void> {
+  const { contenders, dir, options, results } = run;
+  const cluster = await (scenario.storeBytes === undefined ? run.shared() : run.open(scenario.storeBytes));
+  await waitForIdleMachine(options.patienceMs);
   const load = loadNow();
   say(`\n${scenario.id}: ${scenario.title} (load ${load.toFixed(2)})`);
-  const breaks = arena.watcher.breaks;
+  const breaks = cluster.watcher.breaks;
   try {
     await scenario.run({
-      arena,
+      cluster,
       contenders,
       quick: options.quick,
       say: (line) => say(`  ${line}`),
@@ -40,29 +40,29 @@ async function runScenario(scenario: Scenario, context: Context): Promise<void> 
         results.push({ ...result, load });
         const figures = Object.entries(result.figures).map(([name, value]) => `${name} ${+value.toFixed(2)}`);
         say(`  ${result.contender}${result.size === undefined ? '' : ` at ${result.size}`}: ${figures.join(', ')}`);
-        publish(dir, results, context.about);
+        publish(dir, results, run.about);
       },
     });
-    if (arena.watcher.breaks > breaks) say(`  the bench's own watch broke ${arena.watcher.breaks - breaks} times`);
+    if (cluster.watcher.breaks > breaks) say(`  the bench's own watch broke ${cluster.watcher.breaks - breaks} times`);
   } catch (error) {
-    // The other scenarios have something to say all the same.
+    // The other scenarios run all the same.
     process.exitCode = 1;
     say(`  broken off: ${error instanceof Error ? error.message : String(error)}`);
-    await arena.stopAll();
+    await cluster.stopAll();
   } finally {
-    if (scenario.storeBytes === undefined) await arena.clear(contenders);
-    else await arena.close();
+    if (scenario.storeBytes === undefined) await cluster.clear(contenders);
+    else await cluster.close();
   }
 }
 
-const CALM = 0.85;
+const IDLE_SHARE = 0.85;
 
-async function calmMachine(patienceMs: number): Promise<void> {
+async function waitForIdleMachine(patienceMs: number): Promise<void> {
   const deadline = now() + patienceMs;
-  while (now() < deadline && (await idleShare()) < CALM);
+  while (now() < deadline && (await idleShare()) < IDLE_SHARE);
 }
 
-/** After each result, so that a run that breaks off has told what it knew. */
+/** Written after each result, so that an interrupted run keeps what it has measured. */
 function publish(dir: string, results: readonly Result[], about: readonly string[]): void {
   const files: Readonly<Record<string, string | undefined>> = {
     'results.json': `${JSON.stringify({ about, results }, undefined, 1)}\n`,
@@ -73,7 +73,7 @@ function publish(dir: string, results: readonly Result[], about: readonly string
   for (const [name, text] of Object.entries(files)) if (text !== undefined) writeFileSync(join(dir, name), text);
 }
 
-/** Where and how it was measured; nothing else makes figures comparable. */
+/** Where and how it was measured: figures of different machines cannot be compared. */
 function aboutRun(options: BenchOptions, contenders: readonly Contender[]): string[] {
   const [first, ...others] = cpus();
   return [
@@ -84,15 +84,15 @@ function aboutRun(options: BenchOptions, contenders: readonly Contender[]): stri
   ];
 }
 
-interface Context {
+interface BenchRun {
   readonly about: readonly string[];
   readonly contenders: readonly Contender[];
   readonly dir: string;
   readonly options: BenchOptions;
   readonly results: Result[];
-  readonly open: (storeBytes: number) => Promise<Arena>;
+  readonly open: (storeBytes: number) => Promise<BenchCluster>;
   /** The API server of all scenarios that need none of their own. */
-  readonly shared: () => Promise<Arena>;
+  readonly shared: () => Promise<BenchCluster>;
 }
 
 async function main(): Promise<void> {
@@ -104,14 +104,14 @@ async function main(): Promise<void> {
   const { dir } = options;
   mkdirSync(dir, { recursive: true });
   const contenders: Contender[] = [ours(options, dir), ...options.peers];
-  const arenas: Arena[] = [];
-  const open = async (storeBytes?: number): Promise<Arena> => {
-    const arena = await Arena.open(join(dir, 'work'), (line) => say(`sandbox: ${line}`), storeBytes);
-    arenas.push(arena);
-    return arena;
+  const clusters: BenchCluster[] = [];
+  const open = async (storeBytes?: number): Promise<BenchCluster> => {
+    const cluster = await BenchCluster.open(join(dir, 'work'), (line) => say(`sandbox: ${line}`), storeBytes);
+    clusters.push(cluster);
+    return cluster;
   };
-  let shared: Promise<Arena> | undefined;
-  const context: Context = {
+  let shared: Promise<BenchCluster> | undefined;
+  const run: BenchRun = {
     about: aboutRun(options, contenders),
     contenders,
     dir,
@@ -124,22 +124,22 @@ async function main(): Promise<void> {
     },
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void closeAll(arenas).finally(() => process.exit(130)));
+    process.once(signal, () => void closeAll(clusters).finally(() => process.exit(130)));
   }
   try {
     // A scenario with a large store gets the machine for itself.
     const small = options.scenarios.filter(({ storeBytes }) => storeBytes === undefined);
-    for (const scenario of small) await runScenario(scenario, context);
-    await closeAll(arenas);
-    for (const scenario of options.scenarios) if (!small.includes(scenario)) await runScenario(scenario, context);
+    for (const scenario of small) await runScenario(scenario, run);
+    await closeAll(clusters);
+    for (const scenario of options.scenarios) if (!small.includes(scenario)) await runScenario(scenario, run);
   } finally {
-    await closeAll(arenas);
+    await closeAll(clusters);
   }
-  process.stdout.write(`${report(context.results, context.about)}\n`);
+  process.stdout.write(`${report(run.results, run.about)}\n`);
 }
 
-async function closeAll(arenas: Arena[]): Promise<void> {
-  for (const arena of arenas.splice(0)) await arena.close();
+async function closeAll(clusters: BenchCluster[]): Promise<void> {
+  for (const cluster of clusters.splice(0)) await cluster.close();
 }
 
 await main();

@@ -41,13 +41,13 @@ export function parseTicks(stat: string): { readonly all: number; readonly idle:
   return { all: ticks.slice(0, 8).reduce((sum, value) => sum + value, 0), idle: idle + waiting };
 }
 
-const LOOK_MS = 3000;
+const INTERVAL_MS = 3000;
 
 /** Which share of the processors was without work for a while. */
 export async function idleShare(): Promise<number> {
   const read = () => parseTicks(readFileSync('/proc/stat', 'utf8'));
   const before = read();
-  await delay(LOOK_MS);
+  await delay(INTERVAL_MS);
   const after = read();
   return (after.idle - before.idle) / (after.all - before.all);
 }

@@ -4,7 +4,7 @@ import { linearTicks, logTicks } from './plot.ts';
 import { parseMemory, parseTicks } from './process-figures.ts';
 import { report } from './report.ts';
 import { figure, growthOf, type Result } from './results.ts';
-import { outcomes } from './targets.ts';
+import { targetResults } from './targets.ts';
 
 const result = (contender: string, scenario: string, figures: Record<string, number>, size?: number): Result => ({
   contender,
@@ -36,21 +36,21 @@ describe('the floor', () => {
 
 describe('targets', () => {
   it('compares with the floor of the same run', () => {
-    const byName = new Map(outcomes(LATENCY).map((outcome) => [outcome.what, outcome]));
+    const byName = new Map(targetResults(LATENCY).map((outcome) => [outcome.what, outcome]));
     expect(byName.get('latency p50')).toMatchObject({ measured: 2.9, floor: 2, met: false });
     expect(byName.get('latency p99')).toMatchObject({ measured: 11, floor: 6, met: true });
     expect(byName.get('reads per change')).toMatchObject({ met: true });
   });
 
   it('says nothing about what was not measured', () => {
-    expect(outcomes([result('attune', 'latency', { 'p50 ms': 1 })])).toEqual([]);
+    expect(targetResults([result('attune', 'latency', { 'p50 ms': 1 })])).toEqual([]);
   });
 
   it('takes bytes for one more object from several sizes', () => {
     const results = [20_000, 50_000, 100_000].map((size) =>
       result('attune', 'secrets-100k', { 'RSS MB': 70 + size * 0.0012 }, size),
     );
-    const [outcome] = outcomes(results);
+    const [outcome] = targetResults(results);
     expect(outcome?.measured).toBeCloseTo(1200, 3);
     expect(outcome?.met).toBe(false);
   });

@@ -1,5 +1,5 @@
 import { figure, type Growth, growthOf, isFloor, type Result } from './results.ts';
-import { outcomes } from './targets.ts';
+import { targetResults } from './targets.ts';
 
 /** The results as people read them. `about` says where and how they were taken. */
 export function report(results: readonly Result[], about: readonly string[]): string {
@@ -17,7 +17,7 @@ export function report(results: readonly Result[], about: readonly string[]): st
 }
 
 function targetSection(results: readonly Result[]): string[] {
-  const rows = outcomes(results).map(({ what, limit, measured, floor, met }) => [
+  const rows = targetResults(results).map(({ what, limit, measured, floor, met }) => [
     what,
     limit,
     number(measured),

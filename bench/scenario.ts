@@ -1,5 +1,5 @@
-import type { Arena, Measured } from './arena.ts';
 import { total } from './audit.ts';
+import type { BenchCluster, Measured } from './bench-cluster.ts';
 import type { Contender } from './contender.ts';
 import { createAll, type SourceName, sourceManifest, workload } from './objects.ts';
 import type { Program } from './program.ts';
@@ -7,9 +7,9 @@ import type { Result } from './results.ts';
 import { percentile } from './statistics.ts';
 import { workloadKey } from './watcher.ts';
 
-/** What a scenario is given. */
-export interface Stage {
-  readonly arena: Arena;
+/** What a scenario needs to run. */
+export interface ScenarioContext {
+  readonly cluster: BenchCluster;
   /** Ours first. */
   readonly contenders: readonly Contender[];
   readonly quick: boolean;
@@ -26,7 +26,7 @@ export interface Scenario {
   readonly storeBytes?: number;
   /** Left out of a quick run. */
   readonly long?: boolean;
-  run(stage: Stage): Promise<void>;
+  run(context: ScenarioContext): Promise<void>;
 }
 
 /** A source, and the workload that uses it and nothing else. */
@@ -36,42 +36,42 @@ export interface Pair {
 }
 
 /** So many ConfigMaps, each with a Deployment of the same name. */
-export async function createPairs(arena: Arena, namespace: string, count: number): Promise<Pair[]> {
-  await arena.namespace(namespace);
+export async function createPairs(cluster: BenchCluster, namespace: string, count: number): Promise<Pair[]> {
+  await cluster.namespace(namespace);
   const sources = Array.from(
     { length: count },
     (_, index): SourceName => ({ kind: 'ConfigMap', namespace, name: `app-${index}` }),
   );
   await createAll(
-    arena.api,
-    sources.map((source) => sourceManifest(source, arena.freshData())),
+    cluster.api,
+    sources.map((source) => sourceManifest(source, cluster.freshData())),
   );
   await createAll(
-    arena.api,
+    cluster.api,
     sources.map((source) => workload('Deployment', namespace, source.name, { uses: [source] })),
   );
   return sources.map((source) => ({ source, workload: workloadKey('Deployment', namespace, source.name) }));
 }
 
-/** Runs `work` with a contender that has reacted once; says nothing where it cannot take part. */
+/** Runs `work` with a contender that has reacted once; without it if the contender lacks the flags for this scenario. */
 export async function withContender(
-  stage: Stage,
+  context: ScenarioContext,
   contender: Contender,
-  options: Parameters<Arena['start']>[1],
+  options: Parameters<BenchCluster['start']>[1],
   work: (program: Program, firstReactionMs: number) => Promise<void>,
 ): Promise<void> {
-  const { arena, say } = stage;
-  const program = await arena.start(contender, options);
+  const { cluster, say } = context;
+  const program = await cluster.start(contender, options);
   if (!program) {
     say(`${contender.name} cannot be told what this scenario needs`);
     return;
   }
   try {
-    const firstReactionMs = await arena.firstReaction(program, options?.atOnce === false ? 2500 : 25);
-    arena.resetRollouts();
+    const firstReactionMs = await cluster.firstReaction(program, options?.atOnce === false ? 2500 : 25);
+    cluster.resetRollouts();
     await work(program, firstReactionMs);
   } finally {
-    await arena.stop(program);
+    await cluster.stop(program);
   }
 }
 

@@ -1,7 +1,7 @@
 import { figure, growthOf, type Result } from './results.ts';
 
-/** What was promised, and what came of it. */
-export interface Outcome {
+/** A target, and what was measured. */
+export interface TargetResult {
   readonly what: string;
   readonly limit: string;
   readonly measured: number;
@@ -68,8 +68,8 @@ const TARGETS: readonly Target[] = [
 const BYTES_PER_OBJECT = 1000;
 
 /** All targets about which the results say something. */
-export function outcomes(results: readonly Result[]): Outcome[] {
-  const all = TARGETS.flatMap((target) => outcomeOf(target, results));
+export function targetResults(results: readonly Result[]): TargetResult[] {
+  const all = TARGETS.flatMap((target) => targetResult(target, results));
   for (const { scenario, contender, figure: name, slope } of growthOf(results)) {
     if (contender !== 'attune' || name !== 'RSS MB' || !scenario.startsWith('secrets')) continue;
     const bytes = slope * 1e6;
@@ -79,11 +79,11 @@ export function outcomes(results: readonly Result[]): Outcome[] {
   return all;
 }
 
-function outcomeOf({ what, timesFloor, atMost, ...where }: Target, results: readonly Result[]): Outcome[] {
+function targetResult({ what, timesFloor, atMost, ...where }: Target, results: readonly Result[]): TargetResult[] {
   const measured = figure(results, { ...where, contender: 'attune' }, where.figure);
   if (measured === undefined) return [];
   if (atMost !== undefined) {
-    // Counts are taken while calls of the time before may still end: a hundredth is not a call.
+    // A call from before the measurement may end within it, which adds less than a hundredth.
     return [{ what, limit: `≤ ${atMost}`, measured, met: measured <= atMost + 0.01 }];
   }
   const floor = figure(results, { ...where, contender: 'floor' }, where.figure);

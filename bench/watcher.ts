@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { type Access, Api, headersOf, now } from './api.ts';
+import type { Rollout } from './delivery.ts';
 import { collectionPath } from './objects.ts';
-import type { Rollout } from './verdict.ts';
 
 const KINDS = ['Deployment', 'StatefulSet', 'DaemonSet'] as const;
 

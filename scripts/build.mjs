@@ -1,5 +1,5 @@
-// Bundles src/main.ts to dist/attune.mjs and its chunks: node scripts/build.mjs [FOLDER]. Parts that are imported lazily stay chunks of their own, which a
-// process that does not need them never loads. Equal sources give equal bytes.
+// Bundles src/main.ts to dist/attune.mjs and its chunks: node scripts/build.mjs [FOLDER]. What is imported lazily becomes a
+// chunk of its own, which a process that does not need it never loads. Equal sources give equal bytes.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';

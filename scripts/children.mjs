@@ -1,10 +1,11 @@
-// Runs the programs of a script one after the other, so that none of them outlives it: whoever stops the script stops the
-// program first. Also what is shown while one takes long. Node 20 or newer, without dependencies.
+// Runs programs for a script, one at a time, so that none outlives it: a signal to the script goes to the program, and the
+// script ends after it. Also shows the progress of long work. Runs before anything is installed: on Node 20 or newer,
+// without dependencies.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import process from 'node:process';
 
-const LOOK_MS = 500;
+const PARENT_CHECK_MS = 500;
 const REWRITE_MS = 1000;
 const LOG_MS = 12_000;
 const CLEAR = '\r\x1b[2K';
@@ -12,30 +13,30 @@ const CLEAR = '\r\x1b[2K';
 let running;
 let stoppedBy;
 
-// A terminal that was closed is no reason to end before the programs have.
+// Writing to a closed terminal must not end the script before its program.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-const STOPS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
-for (const name of STOPS) process.on(name, () => stop(name));
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
+for (const name of STOP_SIGNALS) process.on(name, () => stop(name));
 
-// npm passes on some signals and dies of the others: whoever it ran is then on its own.
+// npm forwards only some signals. The others kill npm alone, which is seen by another parent of this process.
 const parent = process.ppid;
 setInterval(() => {
   if (process.ppid !== parent && !stoppedBy) stop('SIGHUP');
-}, LOOK_MS).unref();
+}, PARENT_CHECK_MS).unref();
 
-/** It may come several times: the program knows what one stop is, and what impatience. */
+/** Forwards every signal, as a program may end faster after the second. */
 function stop(name) {
   stoppedBy ??= name;
   if (running) running.kill(name);
-  else process.exit(codeOf(name));
+  else process.exit(exitCode(name));
 }
 
-/** As a shell has it. */
-function codeOf(name) {
+/** The exit code of a shell for a program that was ended by this signal. */
+function exitCode(name) {
   return 128 + constants.signals[name];
 }
 
-/** Gives the exit code, or the error of a program that could not be run. A stop ends the script as soon as it has ended. */
+/** Returns the exit code, or the error of a program that could not be run. After a signal the script ends instead. */
 export async function run(command, args, options = {}) {
   const child = spawn(command, args, { stdio: 'inherit', ...options });
   running = child;
@@ -44,22 +45,22 @@ export async function run(command, args, options = {}) {
     child.once('close', (status, signal) => resolve({ status, signal }));
   });
   running = undefined;
-  // A terminal stops everybody in it, and the program's end may be heard of before our own stop.
-  stoppedBy ??= STOPS.find((name) => name === ending.signal || codeOf(name) === ending.status);
-  if (stoppedBy) process.exit(codeOf(stoppedBy));
+  // Ctrl-C in a terminal reaches the program too, whose end may be seen before our own signal.
+  stoppedBy ??= STOP_SIGNALS.find((name) => name === ending.signal || exitCode(name) === ending.status);
+  if (stoppedBy) process.exit(exitCode(stoppedBy));
   return ending;
 }
 
 /**
- * While `work` goes on: how long it has taken and what `state` says, on a terminal in one line that is rewritten every
- * second, elsewhere in a line every twelve.
+ * While `work` runs, shows the elapsed time and what `status` returns: on a terminal in one line that is rewritten every
+ * second, elsewhere in a new line every twelve seconds.
  */
-export async function whileWaiting(state, work) {
+export async function withStatusLine(status, work) {
   const { stdout, env } = process;
   const rewrites = stdout.isTTY && env.TERM !== 'dumb';
   const began = performance.now();
   const show = () => {
-    const line = `${elapsed(performance.now() - began)} ${state()}`;
+    const line = `${elapsed(performance.now() - began)} ${status()}`;
     stdout.write(rewrites ? `${CLEAR}${line.slice(0, (stdout.columns || 80) - 1)}` : `${line}\n`);
   };
   if (rewrites) show();

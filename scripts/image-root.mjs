@@ -1,6 +1,6 @@
-// Assembles the file system of the image: node scripts/image-root.mjs FOLDER [BUNDLE]. The Containerfile runs this very script, so
-// that a folder made here is what the image contains: the running Node, the libraries that it loads, the bundle, and the
-// few files of /etc without which names and users cannot be resolved. No shell, no package manager.
+// Assembles the file system of the image: node scripts/image-root.mjs FOLDER [BUNDLE]. The Containerfile runs this script,
+// so that a folder made here contains the same as the image: the running Node, the libraries that it loads, the bundle, and
+// the files of /etc that are needed to resolve names and users. No shell, no package manager.
 import { execFile } from 'node:child_process';
 import { copyFile, cp, lutimes, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ if (!target) throw new Error('usage: node scripts/image-root.mjs FOLDER [BUNDLE]
 const run = promisify(execFile);
 
 const NODE = '/usr/local/bin/node';
-/** Loaded by glibc itself when names are resolved, so the linker does not list it. */
+/** glibc loads it when it resolves names; ldd does not list it. */
 const RESOLVER = 'libresolv.so.2';
 const ETC = {
   'etc/passwd': 'root:x:0:0:root:/:/sbin/nologin\nattune:x:65532:65532:attune:/:/sbin/nologin\n',
@@ -34,7 +34,7 @@ async function place(path, destination = path) {
   await copyFile(await realpath(path), file);
 }
 
-/** Debian packages of these files. Patterns, because the path that dpkg knows may begin with /usr or not. */
+/** The Debian packages of these files. Searched by pattern, as the path in dpkg's database may begin with /usr or not. */
 async function debianPackages(files) {
   const patterns = files.map((file) => `*/${basename(file)}`);
   const { stdout: owners } = await run('dpkg-query', ['--search', ...patterns]);
@@ -53,7 +53,7 @@ async function debianPackages(files) {
     .map((line) => line.split(' '));
 }
 
-/** The bundle's bill of materials, plus what the image adds to it. */
+/** Adds the libraries of the image to the bundle's bill of materials. */
 async function describeLibraries(files) {
   const path = join(target, 'app/sbom.cdx.json');
   const bom = JSON.parse(await readFile(path, 'utf8'));
@@ -65,8 +65,8 @@ async function describeLibraries(files) {
   await writeFile(path, `${JSON.stringify(bom, null, 2)}\n`);
 }
 
-/** Equal contents must give an equal image. */
-async function settleTimes() {
+/** Sets all times to zero, so that equal contents give an equal image. */
+async function resetTimes() {
   for (const entry of await readdir(target, { recursive: true })) await lutimes(join(target, entry), 0, 0);
 }
 
@@ -87,5 +87,5 @@ for (const [file, text] of Object.entries(ETC)) {
   await mkdir(dirname(join(target, file)), { recursive: true });
   await writeFile(join(target, file), text, { mode: 0o644 });
 }
-await settleTimes();
+await resetTimes();
 process.stdout.write(`${target}: ${Math.round((await size()) / 1024 / 1024)} MiB\n`);

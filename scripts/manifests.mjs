@@ -14,7 +14,7 @@ const NAMESPACE = {
   kind: 'Namespace',
   metadata: { name: 'attune', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
 };
-/** Labels that only mean something to Helm. */
+/** Labels that only Helm uses. */
 const HELM_LABELS = ['helm.sh/chart', 'app.kubernetes.io/managed-by'];
 
 function withoutHelm(manifest) {

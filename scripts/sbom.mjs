@@ -1,6 +1,6 @@
-// Says what is inside the bundle: node scripts/sbom.mjs [FOLDER] writes dist/sbom.cdx.json (CycloneDX) and
-// dist/LICENSES.txt with every licence text in full.
-// Only what esbuild really put in counts, by its own account (dist/meta.json), so run it after scripts/build.mjs.
+// Lists what the bundle contains: node scripts/sbom.mjs [FOLDER] writes dist/sbom.cdx.json (CycloneDX), and dist/LICENSES.txt
+// with every licence text in full. It lists what esbuild has bundled according to dist/meta.json, so run scripts/build.mjs
+// before.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -9,7 +9,7 @@ const readJson = async (path) => JSON.parse(await readFile(path, 'utf8'));
 const facts = ['package.json', 'package-lock.json', join(bundle, 'meta.json')];
 const [own, lock, meta] = await Promise.all(facts.map(readJson));
 
-/** Folders of the packages that contributed at least one byte, in a fixed order. */
+/** The folders of all packages that are part of the bundle, sorted. */
 function bundledFolders() {
   const inputs = Object.values(meta.outputs).flatMap((output) =>
     Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
@@ -44,7 +44,7 @@ function component({ name, version, license, integrity }) {
   };
 }
 
-/** The runtime comes with the image; as a package it exists only for the platforms that we run on. */
+/** Node, which the image contains; its npm package exists only for Linux. */
 async function runtime() {
   const folder = (await readdir('node_modules')).find((name) => name.startsWith('node-linux-'));
   const text = folder ? await licenceText(join('node_modules', folder)) : 'See the licence of Node.js.';

@@ -9,13 +9,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { run as runChild, whileWaiting } from './children.mjs';
+import { run as runChild, withStatusLine } from './children.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NODE_WANTED = 24;
 const SANDBOX = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kwok'];
 
-/** What the operating system has to have: either a command or a file, and the Debian package that brings it. */
+/** What the operating system must have: a command or a file, and the Debian package that contains it. */
 const SYSTEM = [
   { command: 'tar', package: 'tar', why: 'unpacks the releases of etcd and Helm' },
   { command: 'gzip', package: 'gzip', why: 'unpacks the releases of etcd and Helm' },
@@ -34,7 +34,7 @@ const steps = STEPS[wanted];
 if (!steps) fail(`there is no set-up "${wanted}"; there are ${Object.keys(STEPS).join(', ')}`);
 for (const step of steps) await step();
 
-/** npm's own note of what it has installed is compared with the lockfile, so a change of either is seen. */
+/** Runs `npm ci`, unless npm's list of installed packages agrees with the lockfile. */
 async function modules() {
   if (isInstalled()) return;
   const paths = Object.keys(lockedPackages()).filter((path) => path !== '');
@@ -42,21 +42,21 @@ async function modules() {
     `first the npm packages (npm ci): about a minute${wanted === 'modules' ? '' : ', then the programs of the sandbox'}`,
   );
   const started = Date.now();
-  const state = () => {
+  const status = () => {
     const there = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length;
-    // Some are for other platforms and never come.
+    // Packages for other platforms are never unpacked.
     return `npm ci: ${there} of at most ${paths.length} packages are unpacked`;
   };
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
-  const ending = await whileWaiting(state, () => runChild('npm', args, { cwd: root }));
+  const ending = await withStatusLine(status, () => runChild('npm', args, { cwd: root }));
   check(ending, 'npm ci', 'is the npm registry reachable?');
   say(`npm packages installed after ${seconds(started)} s`);
 }
 
 function isInstalled() {
-  const note = join(root, 'node_modules', '.package-lock.json');
-  if (!existsSync(note)) return false;
-  const found = JSON.parse(readFileSync(note, 'utf8')).packages;
+  const list = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(list)) return false;
+  const found = JSON.parse(readFileSync(list, 'utf8')).packages;
   return Object.entries(lockedPackages()).every(([path, { version, optional, devOptional }]) => {
     return path === '' || optional || devOptional || found[path]?.version === version;
   });
@@ -66,7 +66,7 @@ function lockedPackages() {
   return JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
 }
 
-/** Linux gets its Node as an npm package; elsewhere it must be there. */
+/** On Linux an npm package contains Node; on other systems the user must have installed it. */
 function node() {
   const { stdout } = spawnSync('node', ['--version'], { env: environment(), encoding: 'utf8' });
   if (Number(/^v(\d+)/.exec(stdout ?? '')?.[1]) >= NODE_WANTED) return;
@@ -83,7 +83,7 @@ async function test() {
   await binaries([...SANDBOX, 'helm']);
 }
 
-/** Silent when all are there; otherwise the command itself says what it does and how far it is. */
+/** Prints nothing if all programs are there; otherwise the command shows its own progress. */
 async function binaries(names) {
   const started = Date.now();
   const args = [join(root, 'src', 'main.ts'), 'sandbox', 'binaries', ...names];
@@ -105,7 +105,7 @@ async function system() {
     await run('apt-get', ['update', '-q'], 'are the Debian mirrors reachable?');
     await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...packages], 'see the lines above');
   } else {
-    // The work may get along without: a release needs no certificates for Go, a build no tar.
+    // Perhaps nothing needs them: a download works without certificates for Go, a build without tar.
     say(`going on without; if something fails, ask an administrator for: apt-get install ${packages.join(' ')}`);
   }
 }
@@ -116,7 +116,7 @@ function isCommand(name) {
     .some((folder) => folder !== '' && existsSync(join(folder, name)));
 }
 
-/** The caller's environment, with the programs of the npm packages before all others, and his proxy respected. */
+/** The user's environment, with the programs of the npm packages first in PATH, and with the user's proxy for Node. */
 function environment() {
   const { env } = process;
   const path = `${join(root, 'node_modules', '.bin')}${delimiter}${env.PATH ?? ''}`;

@@ -1,5 +1,5 @@
-// Runs the suites one after the other, all of them even when one fails, and says how long each took. The last line counts
-// tests; a check without tests of its own counts as one.
+// Runs all suites one after the other, even when one fails, and prints how long each took. The last line counts tests; a
+// check without tests of its own counts as one.
 //
 //   node scripts/test.mjs            everything
 //   node scripts/test.mjs verify     what needs no control plane
@@ -33,14 +33,14 @@ const SUITES = {
 
 mkdirSync(results, { recursive: true });
 const suites = process.argv[2] === 'verify' ? VERIFY : SUITES;
-const outcomes = [];
-for (const [name, suite] of Object.entries(suites)) outcomes.push({ name, ...(await run(name, suite)) });
+const finished = [];
+for (const [name, suite] of Object.entries(suites)) finished.push({ name, ...(await run(name, suite)) });
 
 process.stdout.write('\n');
-for (const { name, passed, failed, seconds } of outcomes) {
+for (const { name, passed, failed, seconds } of finished) {
   process.stdout.write(`${name.padEnd(12)} ${seconds.padStart(7)} s   ${passed} passed, ${failed} failed\n`);
 }
-const sum = (key) => outcomes.reduce((total, outcome) => total + outcome[key], 0);
+const sum = (key) => finished.reduce((total, suite) => total + suite[key], 0);
 const line = `${sum('passed')} passed, ${sum('failed')} failed\n`;
 process.stdout.write(line);
 writeFileSync(join(results, 'test-summary.txt'), line);
@@ -54,14 +54,14 @@ async function run(name, { command, report }) {
   const started = performance.now();
   const { status } = await runChild(file, report ? [...args, `--outputFile.json=${report}`] : args, {
     cwd: root,
-    // Found by name in the folder of the npm packages, also when this script was not started by npm.
+    // Finds the programs of the npm packages also when npm did not start this script.
     env: { ...env, PATH: `${join(root, 'node_modules', '.bin')}:${env.PATH ?? ''}` },
   });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   return { seconds, ...(report ? counts(report, status === 0) : { passed: +(status === 0), failed: +(status !== 0) }) };
 }
 
-/** A run that failed without a failed test, for example in its set-up, counts as one failure. */
+/** A run that failed without a failed test, for example in its set-up, counts as one failed test. */
 function counts(report, succeeded) {
   try {
     const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(readFileSync(report, 'utf8'));

@@ -28,10 +28,14 @@ const src = join(import.meta.dirname, '../src');
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.test)\.tsx?$/.test(file));
 const folderOf = (path: string): string => path.split('/')[0] ?? '';
 
+/** The files of src that are not tests, with their text. */
+const sources = new Map(files.map((file) => [file, readFileSync(join(src, file), 'utf8')]));
+
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+
 /** `import … from`, `export … from`, `import '…'` and `import('…')`, whatever the quotes. */
 function importsOf(text: string): readonly string[] {
-  const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
-  const found = code.matchAll(/(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+)(['"`])([^'"`\s]+)\1/g);
+  const found = withoutComments(text).matchAll(/(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+)(['"`])([^'"`\s]+)\1/g);
   return Array.from(found, ([, , path = '']) => path);
 }
 
@@ -47,17 +51,90 @@ function offences(file: string, text: string): readonly string[] {
 
 describe('imports follow the table', () => {
   it.each(files)('%s', (file) => {
-    expect(offences(file, readFileSync(join(src, file), 'utf8'))).toEqual([]);
+    expect(offences(file, sources.get(file) ?? '')).toEqual([]);
   });
 
   it.each(files)('%s loads no package lazily: in the bundle it would have another shape', (file) => {
-    const lazy = readFileSync(join(src, file), 'utf8').matchAll(/\bimport\(\s*['"`]([^'"`]+)['"`]/g);
+    const lazy = (sources.get(file) ?? '').matchAll(/\bimport\(\s*['"`]([^'"`]+)['"`]/g);
     expect(Array.from(lazy, ([, path]) => path).filter((path) => !/^(\.|node:)/.test(path ?? ''))).toEqual([]);
   });
 
   it('has a row for every folder, and none without', () => {
     const here = readdirSync(src, { withFileTypes: true }).filter(({ name }) => !name.includes('.test.'));
     expect(here.map(({ name }) => name).sort()).toEqual(Object.keys(MAY_IMPORT).sort());
+  });
+});
+
+const MOST_FILES = 12;
+const MEDIAN_LINES = 100;
+const MOST_LINES = 300;
+
+/** Folders with too many files, and how many each has. */
+function crowdedFolders(paths: readonly string[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const path of paths) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  return Object.fromEntries([...counts].filter(([, count]) => count > MOST_FILES));
+}
+
+const linesOf = (text: string): number => text.trimEnd().split('\n').length;
+
+/** Of an even number of values the lower of the two in the middle. */
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
+
+describe('files and folders stay small', () => {
+  it(`no folder has more than ${MOST_FILES} files`, () => {
+    expect(crowdedFolders(files)).toEqual({});
+  });
+
+  it(`half of the files have at most ${MEDIAN_LINES} lines`, () => {
+    expect(median([...sources.values()].map(linesOf))).toBeLessThanOrEqual(MEDIAN_LINES);
+  });
+
+  it(`no file has more than ${MOST_LINES} lines`, () => {
+    const long = [...sources].filter(([, text]) => linesOf(text) > MOST_LINES);
+    expect(long.map(([file, text]) => `${file}: ${linesOf(text)}`)).toEqual([]);
+  });
+});
+
+/** All that the model may use at run time from outside `api`, `domain`, `runtime` and itself: none of it writes anywhere. */
+const MODEL_VALUES: Readonly<Record<string, readonly string[]>> = {
+  'node:crypto': ['createHash'],
+  'kube/kube-error.ts': ['KubeError'],
+  'kube/retry-transient.ts': ['isTransient'],
+};
+
+/** The model gets a client to read with; these methods of it send something else than a read. */
+const WRITES = /\bclient\s*\??\.\s*(?:create|patch|replace|delete|evict|requestToken)\b/g;
+
+/** What a file imports at run time, by path; `*` for whatever is imported without names. Types are left out. */
+function valuesImported(text: string): readonly (readonly [path: string, name: string])[] {
+  const code = withoutComments(text);
+  const named = code.matchAll(/\b(?:import|export)\s+(type\s+)?([\w$*{}\s,]+?)\s*\bfrom\s*(['"`])([^'"`]+)\3/g);
+  const bare = code.matchAll(/\bimport\s*(\(?)\s*(['"`])([^'"`]+)\2/g);
+  return [
+    ...Array.from(named).flatMap(([, type, clause = '', , path = '']) => {
+      const names = clause.replace(/[{}]/g, '').split(',');
+      const values = names.map((name) => name.trim()).filter((name) => name !== '' && !/^type\s/.test(name));
+      return type ? [] : values.map((name) => [path, name.replace(/\s+as\s.*$/s, '')] as const);
+    }),
+    ...Array.from(bare, ([, , , path = '']) => [path, '*'] as const),
+  ];
+}
+
+/** What a file of the model does that could write to a server, to a disk or to anything else. */
+function writingIn(file: string, text: string): readonly string[] {
+  const imported = valuesImported(text).flatMap(([path, name]) => {
+    const from = path.startsWith('.') ? relative(src, join(src, dirname(file), path)) : path;
+    if (path.startsWith('.') && folderOf(from) !== 'kube') return [];
+    return MODEL_VALUES[from]?.includes(name) ? [] : [`${name} from ${from}`];
+  });
+  return [...imported, ...(withoutComments(text).match(WRITES) ?? [])];
+}
+
+describe('the model writes nothing', () => {
+  it.each(files.filter((file) => folderOf(file) === 'model'))('%s', (file) => {
+    expect(writingIn(file, sources.get(file) ?? '')).toEqual([]);
   });
 });
 
@@ -83,6 +160,51 @@ describe('the test itself sees', () => {
       "import { readFileSync } from 'node:fs';\nimport { parse } from 'yaml';\nimport { RE2JS } from 're2js';";
     expect(offences('domain/judge.ts', text)).toEqual(['node:fs', 'yaml']);
     expect(offences('kube/client.ts', text)).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a class that writes',
+      "import { EventSink } from '../kube/events/event-sink.ts';",
+      ['EventSink from kube/events/event-sink.ts'],
+    ],
+    [
+      'one beside a type',
+      "import { type Scope, KubeClient } from '../kube/client.ts';",
+      ['KubeClient from kube/client.ts'],
+    ],
+    [
+      'one under another name',
+      "import { KubeClient as Reader } from '../kube/client.ts';",
+      ['KubeClient from kube/client.ts'],
+    ],
+    ['a whole module', "import * as kube from '../kube/client.ts';", ['* from kube/client.ts']],
+    ['a lazy module', "const kube = await import('../kube/client.ts');", ['* from kube/client.ts']],
+    ['a module for its effect', "import '../kube/client.ts';", ['* from kube/client.ts']],
+    ['an export', "export { KubeClient } from '../kube/client.ts';", ['KubeClient from kube/client.ts']],
+    ['the disk', "import { writeFileSync } from 'node:fs';", ['writeFileSync from node:fs']],
+    ['a write', 'await this.#deps.client.patch(CONFIG_MAPS, ref, body);', ['client.patch']],
+    ['a write with types', 'await client.create<DataObject>(CONFIG_MAPS);', ['client.create']],
+  ])('in the model %s', (_, text, found) => {
+    expect(writingIn('model/verdicts.ts', text)).toEqual(found);
+  });
+
+  it.each([
+    ['a type', "import type { KubeClient } from '../kube/client.ts';"],
+    ['types', "import { type KubeClient, type Scope } from '../kube/client.ts';"],
+    ['an error to compare with', "import { KubeError } from '../kube/kube-error.ts';"],
+    ['its own parts', "import { Verdicts } from './verdicts.ts';\nimport { judge } from '../domain/judge/judge.ts';"],
+    ['a read', 'await client.get(CONFIG_MAPS, ref); seen.delete(ref);'],
+  ])('no harm in %s', (_, text) => {
+    expect(writingIn('model/verdicts.ts', text)).toEqual([]);
+  });
+
+  it('crowded folders, and files by their lines', () => {
+    const paths = Array.from({ length: MOST_FILES }, (_, index) => `kube/${index}.ts`);
+    expect(crowdedFolders([...paths, 'kube/wire/one.ts'])).toEqual({});
+    expect(crowdedFolders([...paths, 'kube/one.ts'])).toEqual({ kube: MOST_FILES + 1 });
+    expect(linesOf('one\ntwo\n')).toBe(2);
+    expect([median([3, 1, 2]), median([4, 1, 3, 2])]).toEqual([2, 2]);
   });
 
   it('no import in a comment', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Put } from '../delivery.ts';
 import { createAll, type SourceName, sourceManifest, workload } from '../objects.ts';
-import { type Scenario, type Stage, withContender } from '../scenario.ts';
-import type { Put } from '../verdict.ts';
+import { type Scenario, type ScenarioContext, withContender } from '../scenario.ts';
 import { workloadKey } from '../watcher.ts';
 
 const SOURCES = 5;
@@ -12,9 +12,9 @@ export const batch: Scenario = {
   id: 'batch',
   number: 'S17',
   title: '5 ConfigMaps of one Deployment changed 150 ms apart, default settings',
-  async run(stage: Stage): Promise<void> {
-    const { arena, contenders, record } = stage;
-    const namespace = await arena.namespace('bench-batch');
+  async run(context: ScenarioContext): Promise<void> {
+    const { cluster, contenders, record } = context;
+    const namespace = await cluster.namespace('bench-batch');
     const key = workloadKey('Deployment', namespace, 'app');
     const sources = Array.from(
       { length: SOURCES },
@@ -22,26 +22,26 @@ export const batch: Scenario = {
     );
     for (const contender of contenders) {
       await createAll(
-        arena.api,
-        sources.map((source) => sourceManifest(source, arena.freshData())),
+        cluster.api,
+        sources.map((source) => sourceManifest(source, cluster.freshData())),
       );
-      await createAll(arena.api, [workload('Deployment', namespace, 'app', { uses: sources })]);
-      await withContender(stage, contender, { atOnce: false }, async () => {
+      await createAll(cluster.api, [workload('Deployment', namespace, 'app', { uses: sources })]);
+      await withContender(context, contender, { atOnce: false }, async () => {
         const puts: Put[] = [];
         for (const source of sources) {
-          puts.push(await arena.put(source, [key]));
+          puts.push(await cluster.put(source, [key]));
           await delay(APART_MS);
         }
-        const { rollouts, missed } = await arena.settled(puts, 30_000);
+        const { rollouts, missed } = await cluster.settled(puts, 30_000);
         const last = puts.at(-1)?.at ?? Number.NaN;
-        const ms = (arena.watcher.rollouts.get(key)?.at(-1)?.at ?? Number.NaN) - last;
+        const ms = (cluster.watcher.rollouts.get(key)?.at(-1)?.at ?? Number.NaN) - last;
         record({
           scenario: 'batch',
           contender: contender.name,
           figures: { rollouts, missed, 'last change to last template ms': ms },
         });
       });
-      await arena.clear(contenders);
+      await cluster.clear(contenders);
     }
   },
 };

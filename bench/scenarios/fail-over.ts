@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Put } from '../delivery.ts';
 import type { Program } from '../program.ts';
-import { createPairs, latencyFigures, type Scenario, type Stage } from '../scenario.ts';
-import type { Put } from '../verdict.ts';
+import { createPairs, latencyFigures, type Scenario, type ScenarioContext } from '../scenario.ts';
 
 const PAIRS = 20;
 
@@ -11,30 +11,30 @@ export const failOver: Scenario = {
   number: 'S20',
   title: '20 pairs, a change every 500 ms, two copies with a lease, the leader is killed',
   long: true,
-  async run(stage: Stage): Promise<void> {
-    const { arena, contenders, record } = stage;
+  async run(context: ScenarioContext): Promise<void> {
+    const { cluster, contenders, record } = context;
     for (const contender of contenders) {
-      const pairs = await createPairs(arena, 'bench-failover', PAIRS);
-      const start = (copy: number) => arena.start(contender, { flags: ['--enable-ha=true'], copy });
+      const pairs = await createPairs(cluster, 'bench-failover', PAIRS);
+      const start = (copy: number) => cluster.start(contender, { flags: ['--enable-ha=true'], copy });
       const leader = await start(0);
       if (!leader) continue;
-      await arena.firstReaction(leader);
+      await cluster.firstReaction(leader);
       const standby = (await start(1)) as Program;
       await delay(5000);
-      arena.resetRollouts();
+      cluster.resetRollouts();
       const puts: Put[] = [];
       let killedAt = Number.NaN;
       for (let turn = 0; turn < 80; turn++) {
         const pair = pairs[turn % PAIRS];
-        if (pair) puts.push(await arena.put(pair.source, [pair.workload]));
+        if (pair) puts.push(await cluster.put(pair.source, [pair.workload]));
         if (turn === 20) {
-          await arena.stop(leader, 'SIGKILL');
+          await cluster.stop(leader, 'SIGKILL');
           killedAt = puts.at(-1)?.at ?? Number.NaN;
         }
         await delay(500);
       }
-      const { missed, surplus, rollouts, latencies } = await arena.settled(puts, 60_000);
-      const resumed = [...arena.watcher.rollouts.values()].flat().filter(({ at }) => at > killedAt + 100);
+      const { missed, surplus, rollouts, latencies } = await cluster.settled(puts, 60_000);
+      const resumed = [...cluster.watcher.rollouts.values()].flat().filter(({ at }) => at > killedAt + 100);
       record({
         scenario: 'failover',
         contender: contender.name,
@@ -48,8 +48,8 @@ export const failOver: Scenario = {
           ...latencyFigures(latencies),
         },
       });
-      await arena.stop(standby);
-      await arena.clear(contenders);
+      await cluster.stop(standby);
+      await cluster.clear(contenders);
     }
   },
 };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Put } from '../delivery.ts';
 import { startFaultProxy } from '../fault-proxy.ts';
-import { createPairs, latencyFigures, type Scenario, type Stage, withContender } from '../scenario.ts';
-import type { Put } from '../verdict.ts';
+import { createPairs, latencyFigures, type Scenario, type ScenarioContext, withContender } from '../scenario.ts';
 
 const PAIRS = 20;
 const SHARE = 0.2;
@@ -12,20 +12,20 @@ export const faults: Scenario = {
   number: 'S19',
   long: true,
   title: '20 pairs, a change every 200 ms, 20 % of all writes refused with 409, 429 or 500',
-  async run(stage: Stage): Promise<void> {
-    const { arena, contenders, quick, record } = stage;
+  async run(context: ScenarioContext): Promise<void> {
+    const { cluster, contenders, quick, record } = context;
     for (const contender of contenders) {
-      const pairs = await createPairs(arena, 'bench-faults', PAIRS);
-      const access = await arena.accessOf(contender.name, contender.rights);
-      const proxy = await startFaultProxy(access, arena.certificates, SHARE);
-      await withContender(stage, contender, { server: proxy.server }, async () => {
+      const pairs = await createPairs(cluster, 'bench-faults', PAIRS);
+      const access = await cluster.accessOf(contender.name, contender.rights);
+      const proxy = await startFaultProxy(access, cluster.certificates, SHARE);
+      await withContender(context, contender, { server: proxy.server }, async () => {
         const puts: Put[] = [];
         for (let turn = 0; turn < (quick ? PAIRS : 100); turn++) {
           const pair = pairs[turn % PAIRS];
-          if (pair) puts.push(await arena.put(pair.source, [pair.workload]));
+          if (pair) puts.push(await cluster.put(pair.source, [pair.workload]));
           await delay(200);
         }
-        const { missed, surplus, rollouts, latencies } = await arena.settled(puts, 60_000);
+        const { missed, surplus, rollouts, latencies } = await cluster.settled(puts, 60_000);
         record({
           scenario: 'faults',
           contender: contender.name,
@@ -41,7 +41,7 @@ export const faults: Scenario = {
         });
       });
       proxy.close();
-      await arena.clear(contenders);
+      await cluster.clear(contenders);
     }
   },
 };

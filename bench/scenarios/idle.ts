@@ -5,7 +5,7 @@ import {
   latencyFigures,
   memoryFigures,
   type Scenario,
-  type Stage,
+  type ScenarioContext,
   withContender,
 } from '../scenario.ts';
 import { changeOneByOne } from './latency.ts';
@@ -15,19 +15,19 @@ export const idle: Scenario = {
   id: 'idle-5000',
   title: '500, 1500, 5000 pairs of which only 50 ever change',
   long: true,
-  async run(stage: Stage): Promise<void> {
-    const { arena, contenders, quick, record } = stage;
+  async run(context: ScenarioContext): Promise<void> {
+    const { cluster, contenders, quick, record } = context;
     const seconds = quick ? 10 : 60;
     for (const size of [500, 1500, 5000]) {
-      const pairs = await createPairs(arena, 'bench-idle', size);
+      const pairs = await createPairs(cluster, 'bench-idle', size);
       for (const contender of contenders) {
-        await withContender(stage, contender, {}, async (program, firstReactionMs) => {
+        await withContender(context, contender, {}, async (program, firstReactionMs) => {
           await delay(5000);
           const rest = memoryFigures(program);
-          const resting = await arena.measure(contender.name, program, () => delay(seconds * 1000));
+          const resting = await cluster.measure(contender.name, program, () => delay(seconds * 1000));
           let latencies: number[] = [];
-          const measured = await arena.measure(contender.name, program, async () => {
-            latencies = await changeOneByOne(arena, pairs.slice(0, 50), 100);
+          const measured = await cluster.measure(contender.name, program, async () => {
+            latencies = await changeOneByOne(cluster, pairs.slice(0, 50), 100);
           });
           record({
             scenario: 'idle-5000',

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Arena, Measured } from '../arena.ts';
 import { addCalls } from '../audit.ts';
+import type { BenchCluster, Measured } from '../bench-cluster.ts';
 import type { Program } from '../program.ts';
 import {
   costFigures,
@@ -9,25 +9,25 @@ import {
   memoryFigures,
   type Pair,
   type Scenario,
-  type Stage,
+  type ScenarioContext,
   withContender,
 } from '../scenario.ts';
 
 const PAIRS = 50;
 const WARM_UP = 10;
-// Whatever a contender does after its write, an Event for example, has to be over before the next change.
+// So that what a contender does after its write, an Event for example, is done before the next change.
 const GAP_MS = 50;
 const DEADLINE_MS = 30_000;
 
 /** One change after the other; milliseconds from each to its template. */
-export async function changeOneByOne(arena: Arena, pairs: readonly Pair[], count: number): Promise<number[]> {
+export async function changeOneByOne(cluster: BenchCluster, pairs: readonly Pair[], count: number): Promise<number[]> {
   const latencies: number[] = [];
   for (let index = 0; index < count; index++) {
     const pair = pairs[index % pairs.length];
     if (!pair) break;
-    const change = await arena.put(pair.source, [pair.workload]);
-    if (!(await arena.carriedOut(change, DEADLINE_MS))) throw new Error(`no reaction within ${DEADLINE_MS} ms`);
-    latencies.push((arena.watcher.rollouts.get(pair.workload)?.at(-1)?.at ?? Number.NaN) - change.at);
+    const change = await cluster.put(pair.source, [pair.workload]);
+    if (!(await cluster.carriedOut(change, DEADLINE_MS))) throw new Error(`no reaction within ${DEADLINE_MS} ms`);
+    latencies.push((cluster.watcher.rollouts.get(pair.workload)?.at(-1)?.at ?? Number.NaN) - change.at);
     await delay(GAP_MS);
   }
   return latencies;
@@ -41,12 +41,12 @@ interface Sample {
 }
 
 /** Samples of one program, warm-up apart: its first answer is reported, not averaged in. */
-async function sample(arena: Arena, { name, program }: Subject, into: Sample, work: Work): Promise<void> {
-  const [first = Number.NaN] = await changeOneByOne(arena, work.pairs, WARM_UP);
+async function sample(cluster: BenchCluster, { name, program }: Subject, into: Sample, work: Work): Promise<void> {
+  const [first = Number.NaN] = await changeOneByOne(cluster, work.pairs, WARM_UP);
   into.first.push(first);
   into.costs.push(
-    await arena.measure(name, program, async () => {
-      into.latencies.push(...(await changeOneByOne(arena, work.pairs, work.count)));
+    await cluster.measure(name, program, async () => {
+      into.latencies.push(...(await changeOneByOne(cluster, work.pairs, work.count)));
     }),
   );
   into.memory.push(memoryFigures(program));
@@ -66,10 +66,10 @@ interface Work {
 export const latency: Scenario = {
   id: 'latency',
   title: '50 pairs, one change at a time, at once',
-  async run(stage: Stage): Promise<void> {
-    const { arena, contenders, quick } = stage;
+  async run(context: ScenarioContext): Promise<void> {
+    const { cluster, contenders, quick } = context;
     const namespace = 'bench-latency';
-    const pairs = await createPairs(arena, namespace, PAIRS);
+    const pairs = await createPairs(cluster, namespace, PAIRS);
     const samples = new Map<string, Sample>();
     const of = (name: string): Sample => {
       const known = samples.get(name) ?? { latencies: [], first: [], costs: [], memory: [] };
@@ -77,51 +77,55 @@ export const latency: Scenario = {
       return known;
     };
     const work: Work = { pairs, count: quick ? 100 : 150 };
-    // In turns, because the machine's mood changes within minutes.
+    // In turns, because the speed of the machine changes within minutes.
     for (let round = 0; round < (quick ? 1 : 3); round++) {
       for (const protocol of ['h1', 'h2']) {
-        const floor = await arena.startFloor([`--protocol=${protocol}`, '--concurrency=1', `--namespace=${namespace}`]);
-        await sample(arena, { name: 'floor', program: floor }, of(`floor ${protocol}`), work);
-        await arena.stop(floor);
+        const floor = await cluster.startFloor([
+          `--protocol=${protocol}`,
+          '--concurrency=1',
+          `--namespace=${namespace}`,
+        ]);
+        await sample(cluster, { name: 'floor', program: floor }, of(`floor ${protocol}`), work);
+        await cluster.stop(floor);
       }
       for (const contender of contenders) {
-        await withContender(stage, contender, {}, (program) =>
-          sample(arena, { name: contender.name, program }, of(contender.name), work),
+        await withContender(context, contender, {}, (program) =>
+          sample(cluster, { name: contender.name, program }, of(contender.name), work),
         );
       }
     }
-    for (const [contender, taken] of samples) recordSample(stage, 'latency', contender, taken);
+    for (const [contender, taken] of samples) recordSample(context, 'latency', contender, taken);
   },
 };
 
 export const latencyDefault: Scenario = {
   id: 'latency-default',
   title: 'the same at the default quiet period (1 s)',
-  async run(stage: Stage): Promise<void> {
-    const { arena, contenders, quick } = stage;
-    const pairs = await createPairs(arena, 'bench-latency', PAIRS);
+  async run(context: ScenarioContext): Promise<void> {
+    const { cluster, contenders, quick } = context;
+    const pairs = await createPairs(cluster, 'bench-latency', PAIRS);
     const [ours] = contenders;
     if (!ours) return;
     const taken: Sample = { latencies: [], first: [], costs: [], memory: [] };
-    await withContender(stage, ours, { atOnce: false }, async (program) => {
+    await withContender(context, ours, { atOnce: false }, async (program) => {
       taken.costs.push(
-        await arena.measure(ours.name, program, async () => {
-          taken.latencies.push(...(await changeOneByOne(arena, pairs, quick ? 10 : 50)));
+        await cluster.measure(ours.name, program, async () => {
+          taken.latencies.push(...(await changeOneByOne(cluster, pairs, quick ? 10 : 50)));
         }),
       );
       taken.memory.push(memoryFigures(program));
     });
-    recordSample(stage, 'latency-default', ours.name, taken);
+    recordSample(context, 'latency-default', ours.name, taken);
   },
 };
 
-function recordSample(stage: Stage, scenario: string, contender: string, taken: Sample): void {
+function recordSample(context: ScenarioContext, scenario: string, contender: string, taken: Sample): void {
   const { latencies, first, costs, memory } = taken;
   const all: Measured = {
     cpuMs: costs.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
     calls: addCalls(costs),
   };
-  stage.record({
+  context.record({
     scenario,
     contender,
     latencies,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Arena } from '../arena.ts';
-import { changeOf, type Load, loadScenario, type Target } from '../load.ts';
+import type { BenchCluster } from '../bench-cluster.ts';
+import { type ChangedSource, changeOf, type Load, loadScenario } from '../load.ts';
 import { AUTO, createAll, objectPath, type SourceName, sourceManifest, workload } from '../objects.ts';
 import { createPairs, type Scenario } from '../scenario.ts';
 import { workloadKey } from '../watcher.ts';
@@ -11,16 +11,16 @@ const configMap = (namespace: string, name: string): SourceName => ({ kind: 'Con
 const secret = (namespace: string, name: string): SourceName => ({ kind: 'Secret', namespace, name });
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
-async function pairs(arena: Arena, namespace: string, count: number): Promise<Target[]> {
-  const created = await createPairs(arena, namespace, count);
+async function pairs(cluster: BenchCluster, namespace: string, count: number): Promise<ChangedSource[]> {
+  const created = await createPairs(cluster, namespace, count);
   return created.map(({ source, workload: key }) => ({ source, workloads: [key] }));
 }
 
-async function createSources(arena: Arena, sources: readonly SourceName[]): Promise<void> {
-  for (const { namespace } of sources) await arena.namespace(namespace);
+async function createSources(cluster: BenchCluster, sources: readonly SourceName[]): Promise<void> {
+  for (const { namespace } of sources) await cluster.namespace(namespace);
   await createAll(
-    arena.api,
-    sources.map((source) => sourceManifest(source, arena.freshData())),
+    cluster.api,
+    sources.map((source) => sourceManifest(source, cluster.freshData())),
   );
 }
 
@@ -31,9 +31,9 @@ interface User {
 }
 
 /** Creates workloads, and says of each source who uses it. */
-async function createUsers(arena: Arena, namespace: string, users: readonly User[]): Promise<Target[]> {
+async function createUsers(cluster: BenchCluster, namespace: string, users: readonly User[]): Promise<ChangedSource[]> {
   await createAll(
-    arena.api,
+    cluster.api,
     users.map(({ kind, name, uses }) => workload(kind, namespace, name, { uses })),
   );
   const sources = new Set(users.flatMap(({ uses }) => uses));
@@ -45,18 +45,22 @@ async function createUsers(arena: Arena, namespace: string, users: readonly User
   }));
 }
 
-async function sharedBy(arena: Arena, namespace: string, kinds: readonly User['kind'][]): Promise<Target[]> {
+async function sharedBy(
+  cluster: BenchCluster,
+  namespace: string,
+  kinds: readonly User['kind'][],
+): Promise<ChangedSource[]> {
   const source = configMap(namespace, 'shared');
-  await createSources(arena, [source]);
+  await createSources(cluster, [source]);
   const users = kinds.map((kind, index): User => ({ kind, name: `app-${index}`, uses: [source] }));
-  return await createUsers(arena, namespace, users);
+  return await createUsers(cluster, namespace, users);
 }
 
 /** Changes what no pod sees. */
-async function annotate(arena: Arena, { source }: Target) {
+async function annotate(cluster: BenchCluster, { source }: ChangedSource) {
   const path = objectPath(source.kind, source.namespace, source.name);
-  const patch = { metadata: { annotations: { 'bench/note': arena.freshData()['value'] } } };
-  const { at, text } = await arena.api.call('PATCH', path, patch, 'application/merge-patch+json');
+  const patch = { metadata: { annotations: { 'bench/note': cluster.freshData()['value'] } } };
+  const { at, text } = await cluster.api.call('PATCH', path, patch, 'application/merge-patch+json');
   const { metadata } = JSON.parse(text) as { readonly metadata: { readonly resourceVersion: string } };
   return { source: path, workloads: [], at, version: Number(metadata.resourceVersion) };
 }
@@ -69,23 +73,23 @@ const LOADS: readonly Load[] = [
     number: 'S1',
     title: '10 pairs, a random change every 100 ms',
     rhythm: { everyMs: 100 },
-    setUp: (arena) => pairs(arena, 'bench-s1', 10),
+    setUp: (cluster) => pairs(cluster, 'bench-s1', 10),
   },
   {
     id: 'fanout-50',
     number: 'S2',
     title: '50 Deployments of one ConfigMap, a change every 5 s',
     rhythm: { everyMs: 5000 },
-    setUp: (arena) => sharedBy(arena, 'bench-s2', new Array(50).fill('Deployment')),
+    setUp: (cluster) => sharedBy(cluster, 'bench-s2', new Array(50).fill('Deployment')),
   },
   {
     id: 'many-namespaces',
     number: 'S3',
     title: '220 pairs in 11 namespaces, a random change every 200 ms',
     rhythm: { everyMs: 200 },
-    async setUp(arena) {
-      const all: Target[] = [];
-      for (const index of numbers(11)) all.push(...(await pairs(arena, `bench-s3-${index}`, 20)));
+    async setUp(cluster) {
+      const all: ChangedSource[] = [];
+      for (const index of numbers(11)) all.push(...(await pairs(cluster, `bench-s3-${index}`, 20)));
       return all;
     },
   },
@@ -94,7 +98,7 @@ const LOADS: readonly Load[] = [
     number: 'S4',
     title: '10 pairs, only an annotation of a random ConfigMap every 100 ms',
     rhythm: { everyMs: 100 },
-    setUp: (arena) => pairs(arena, 'bench-s4', 10),
+    setUp: (cluster) => pairs(cluster, 'bench-s4', 10),
     change: annotate,
   },
   {
@@ -102,12 +106,12 @@ const LOADS: readonly Load[] = [
     number: 'S6',
     title: '20 pairs, a change every 200 ms, the controller is killed and started in the middle',
     rhythm: { everyMs: 200 },
-    setUp: (arena) => pairs(arena, 'bench-s6', 20),
+    setUp: (cluster) => pairs(cluster, 'bench-s6', 20),
     settleMs: 30_000,
-    async beside(arena, { contender, program, seconds }) {
+    async beside(cluster, { contender, program, seconds }) {
       await delay(seconds * 500);
-      await arena.stop(program, 'SIGKILL');
-      return (await arena.start(contender)) ?? program;
+      await cluster.stop(program, 'SIGKILL');
+      return (await cluster.start(contender)) ?? program;
     },
   },
   {
@@ -115,14 +119,14 @@ const LOADS: readonly Load[] = [
     number: 'S7',
     title: '50 pairs, ten writers, each a random change every 100 ms',
     rhythm: { everyMs: 100, writers: 10 },
-    setUp: (arena) => pairs(arena, 'bench-s7', 50),
+    setUp: (cluster) => pairs(cluster, 'bench-s7', 50),
   },
   {
     id: 'large-objects',
     number: 'S8',
     title: '10 pairs with 200 KiB of data each, a change every 2 s',
     rhythm: { everyMs: 2000 },
-    setUp: (arena) => pairs(arena, 'bench-s8', 10),
+    setUp: (cluster) => pairs(cluster, 'bench-s8', 10),
     change: changeOf(({ value = '' }) => ({ one: `${LARGE}${value}`, two: LARGE })),
   },
   {
@@ -130,8 +134,8 @@ const LOADS: readonly Load[] = [
     number: 'S9',
     title: '5 Deployments, 3 StatefulSets, 2 DaemonSets of one ConfigMap, a change every 5 s',
     rhythm: { everyMs: 5000 },
-    setUp: (arena) =>
-      sharedBy(arena, 'bench-s9', [
+    setUp: (cluster) =>
+      sharedBy(cluster, 'bench-s9', [
         ...new Array<User['kind']>(5).fill('Deployment'),
         ...new Array<User['kind']>(3).fill('StatefulSet'),
         ...new Array<User['kind']>(2).fill('DaemonSet'),
@@ -142,12 +146,12 @@ const LOADS: readonly Load[] = [
     number: 'S10',
     title: '5 Secrets and 5 ConfigMaps, 10 Deployments with one or both, a change every 500 ms',
     rhythm: { everyMs: 500 },
-    async setUp(arena) {
+    async setUp(cluster) {
       const namespace = 'bench-s10';
       const secrets = numbers(5).map((index) => secret(namespace, `secret-${index}`));
       const maps = numbers(5).map((index) => configMap(namespace, `map-${index}`));
-      await createSources(arena, [...secrets, ...maps]);
-      return await createUsers(arena, namespace, [
+      await createSources(cluster, [...secrets, ...maps]);
+      return await createUsers(cluster, namespace, [
         ...secrets.map((one, index): User => ({ kind: 'Deployment', name: `secret-${index}`, uses: [one] })),
         ...maps.slice(0, 3).map((one, index): User => ({ kind: 'Deployment', name: `map-${index}`, uses: [one] })),
         ...numbers(2).map(
@@ -166,7 +170,7 @@ const LOADS: readonly Load[] = [
     title: '10 pairs, strategy annotations, a change every 500 ms',
     rhythm: { everyMs: 500 },
     flags: ['--reload-strategy=annotations'],
-    setUp: (arena) => pairs(arena, 'bench-s11', 10),
+    setUp: (cluster) => pairs(cluster, 'bench-s11', 10),
   },
   {
     id: 'pause',
@@ -175,13 +179,13 @@ const LOADS: readonly Load[] = [
     rhythm: { everyMs: 2000 },
     seconds: 35,
     settleMs: 20_000,
-    async setUp(arena) {
-      const namespace = await arena.namespace('bench-s12');
+    async setUp(cluster) {
+      const namespace = await cluster.namespace('bench-s12');
       const sources = numbers(10).map((index) => configMap(namespace, `app-${index}`));
-      await createSources(arena, sources);
+      await createSources(cluster, sources);
       const annotations = { ...AUTO, 'deployment.reloader.stakater.com/pause-period': '15s' };
       await createAll(
-        arena.api,
+        cluster.api,
         sources.map((source) => workload('Deployment', namespace, source.name, { uses: [source], annotations })),
       );
       return sources.map((source) => ({
@@ -203,19 +207,19 @@ const LOADS: readonly Load[] = [
     number: 'S14',
     title: '500 Deployments that use other ConfigMaps than the one that changes every 100 ms',
     rhythm: { everyMs: 100 },
-    async setUp(arena) {
-      await pairs(arena, 'bench-s14', 500);
+    async setUp(cluster) {
+      await pairs(cluster, 'bench-s14', 500);
       const source = configMap('bench-s14', 'unused');
-      await createSources(arena, [source]);
+      await createSources(cluster, [source]);
       return [{ source, workloads: [] }];
     },
   },
 ];
 
-async function createReferences(arena: Arena): Promise<readonly Target[]> {
+async function createReferences(cluster: BenchCluster): Promise<readonly ChangedSource[]> {
   const namespace = 'bench-s13';
   const sources = numbers(5).map((index) => configMap(namespace, `map-${index}`));
-  await createSources(arena, sources);
+  await createSources(cluster, sources);
   const deployments = numbers(5).map((index) => {
     const own = `map-${index}`;
     const other = `map-${(index + 1) % 5}`;
@@ -242,7 +246,7 @@ async function createReferences(arena: Arena): Promise<readonly Target[]> {
     };
     return workload('Deployment', namespace, `app-${index}`, { uses: [], podSpec });
   });
-  await createAll(arena.api, deployments);
+  await createAll(cluster.api, deployments);
   return sources.map((source, index) => ({
     source,
     workloads: [index, (index + 4) % 5].map((user) => workloadKey('Deployment', namespace, `app-${user}`)),

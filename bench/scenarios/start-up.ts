@@ -1,4 +1,4 @@
-import { createPairs, memoryFigures, type Scenario, type Stage } from '../scenario.ts';
+import { createPairs, memoryFigures, type Scenario, type ScenarioContext } from '../scenario.ts';
 import { median } from '../statistics.ts';
 
 const CANARY = 'Deployment/bench-canary/canary';
@@ -7,22 +7,22 @@ const CANARY = 'Deployment/bench-canary/canary';
 export const startUp: Scenario = {
   id: 'startup',
   title: 'start beside 20 running workloads',
-  async run(stage: Stage): Promise<void> {
-    const { arena, contenders, quick, record } = stage;
+  async run(context: ScenarioContext): Promise<void> {
+    const { cluster, contenders, quick, record } = context;
     for (const contender of contenders) {
-      await createPairs(arena, 'bench-start-up', 20);
+      await createPairs(cluster, 'bench-start-up', 20);
       const starts: number[] = [];
       let figures = {};
       let surplus = 0;
       for (let left = quick ? 3 : 7; left > 0; left--) {
-        arena.resetRollouts();
-        const before = countOthers(arena.watcher.rollouts);
-        const program = await arena.start(contender);
+        cluster.resetRollouts();
+        const before = countOthers(cluster.watcher.rollouts);
+        const program = await cluster.start(contender);
         if (!program) return;
-        starts.push(await arena.firstReaction(program));
-        surplus += countOthers(arena.watcher.rollouts) - before;
+        starts.push(await cluster.firstReaction(program));
+        surplus += countOthers(cluster.watcher.rollouts) - before;
         figures = memoryFigures(program);
-        await arena.stop(program);
+        await cluster.stop(program);
       }
       record({
         scenario: 'startup',
@@ -34,7 +34,7 @@ export const startUp: Scenario = {
           ...figures,
         },
       });
-      await arena.clear(contenders);
+      await cluster.clear(contenders);
     }
   },
 };

@@ -1,6 +1,6 @@
 import type { SourceKind } from './sources.ts';
 
-/** Annotation keys, by meaning. Those of the first group can be renamed by flags; the rest are fixed upstream. */
+/** Keys of annotations, which flags can rename. */
 export interface AnnotationKeys {
   readonly auto: string;
   readonly search: string;
@@ -40,14 +40,14 @@ export const DEFAULT_KEYS: AnnotationKeys = {
 export const ROLLOUT_STRATEGY = 'reloader.stakater.com/rollout-strategy';
 export const LAST_RELOADED_FROM = 'reloader.stakater.com/last-reloaded-from';
 
-/** Ours. */
+/** On a workload: what has been applied to it. */
 export const RECORD = 'attune.dev/record';
 export const QUIET_PERIOD = 'attune.dev/quiet-period';
 export const MAX_WAIT = 'attune.dev/max-wait';
 export const ON_CHANGE = 'attune.dev/on-change';
-/** Any text: a new one makes us try at once what was refused. */
+/** On a workload: a new value, whatever it is, makes us retry at once what the API server refused. */
 export const RETRY = 'attune.dev/retry';
-/** On the pod template: makes it differ when the data changed but Stakater's hash did not. */
+/** On the pod template: makes it differ when data has changed but Stakater's hash is the same. */
 export const NUDGE = 'attune.dev/nudge';
 /** On an Event, for programs: all sources that it is about, of which the message names a few. */
 export const SOURCES = 'attune.dev/sources';

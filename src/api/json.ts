@@ -1,4 +1,4 @@
-/** Reading JSON whose shape nobody has promised: whatever is missing or odd reads as empty, and nothing throws. */
+/** Reads JSON of unknown shape: a member that is missing or of another type is read as empty, and nothing throws. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const EMPTY_OBJECT: JsonObject = Object.freeze({});
@@ -17,9 +17,8 @@ export function objectAt(value: unknown, path: readonly string[]): JsonObject {
 }
 
 /**
- * A text that is the same for two values exactly if they mean the same to Kubernetes: the order of members does not
- * count, and null is absent, as servers of different versions differ in whether they print it. For digests: made to be
- * quick, not to be read back.
+ * A text that is equal for two values exactly if they mean the same to Kubernetes: the order of members does not count,
+ * and null means absent, as some versions of the server print it and others do not. For digests: it cannot be parsed.
  */
 export function canonicalText(value: unknown): string {
   if (typeof value === 'string') return `${value.length}'${value}`;

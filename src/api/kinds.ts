@@ -3,7 +3,7 @@ import type { Resource } from './resources.ts';
 /**
  * How a change reaches a workload of this kind.
  *
- * `patch`: the pod template is edited and the kind's own controller rolls.
+ * `patch`: the pod template is patched, and the kind's own controller replaces the pods.
  * `run`: a Job is created from the template (CronJob).
  * `replace`: the object is deleted and created anew (Job, whose template is immutable).
  */
@@ -13,94 +13,69 @@ export interface WorkloadKind extends Resource {
   readonly kind: KindName;
   readonly templatePath: readonly string[];
   readonly effect: Effect;
-  /** Strategic merge is refused for custom resources, and a plain merge patch would replace all containers. */
+  /** Custom resources refuse a strategic merge patch, and a JSON merge patch would replace the whole list of containers. */
   readonly patch: 'strategic' | 'json';
-  /** Annotation in which the kind's own controller counts its rollouts. */
+  /** The annotation in which the kind's own controller counts rollouts. */
   readonly revision?: string;
-  /** Where in its status the kind's own controller counts pods, and those of the present template. */
+  /** The fields of the status that count all pods, and those of the current template. */
   readonly counts?: { readonly pods: string; readonly updated: string };
 }
 
-const REPLICAS = { pods: 'replicas', updated: 'updatedReplicas' };
-
 export type KindName = 'Deployment' | 'CronJob' | 'Job' | 'DaemonSet' | 'StatefulSet' | 'Rollout' | 'DeploymentConfig';
 
-/** One row per workload kind, in the order in which upstream walks them. A new kind is a new row. */
+const REPLICAS = { pods: 'replicas', updated: 'updatedReplicas' };
+
+/** What most kinds have in common; a row says what is different. */
+const COMMON = {
+  version: 'v1',
+  namespaced: true,
+  templatePath: ['spec', 'template'],
+  effect: 'patch',
+  patch: 'strategic',
+} as const;
+
+/** One row per workload kind, in the order in which Stakater Reloader goes through them. A new kind is a new row. */
 export const WORKLOAD_KINDS: readonly WorkloadKind[] = [
   {
+    ...COMMON,
     kind: 'Deployment',
     group: 'apps',
-    version: 'v1',
     plural: 'deployments',
-    namespaced: true,
-    templatePath: ['spec', 'template'],
-    effect: 'patch',
-    patch: 'strategic',
     revision: 'deployment.kubernetes.io/revision',
     counts: REPLICAS,
   },
   {
+    ...COMMON,
     kind: 'CronJob',
     group: 'batch',
-    version: 'v1',
     plural: 'cronjobs',
-    namespaced: true,
     templatePath: ['spec', 'jobTemplate', 'spec', 'template'],
     effect: 'run',
-    patch: 'strategic',
   },
+  { ...COMMON, kind: 'Job', group: 'batch', plural: 'jobs', effect: 'replace' },
   {
-    kind: 'Job',
-    group: 'batch',
-    version: 'v1',
-    plural: 'jobs',
-    namespaced: true,
-    templatePath: ['spec', 'template'],
-    effect: 'replace',
-    patch: 'strategic',
-  },
-  {
+    ...COMMON,
     kind: 'DaemonSet',
     group: 'apps',
-    version: 'v1',
     plural: 'daemonsets',
-    namespaced: true,
-    templatePath: ['spec', 'template'],
-    effect: 'patch',
-    patch: 'strategic',
     counts: { pods: 'currentNumberScheduled', updated: 'updatedNumberScheduled' },
   },
+  { ...COMMON, kind: 'StatefulSet', group: 'apps', plural: 'statefulsets', counts: REPLICAS },
   {
-    kind: 'StatefulSet',
-    group: 'apps',
-    version: 'v1',
-    plural: 'statefulsets',
-    namespaced: true,
-    templatePath: ['spec', 'template'],
-    effect: 'patch',
-    patch: 'strategic',
-    counts: REPLICAS,
-  },
-  {
+    ...COMMON,
     kind: 'Rollout',
     group: 'argoproj.io',
     version: 'v1alpha1',
     plural: 'rollouts',
-    namespaced: true,
-    templatePath: ['spec', 'template'],
-    effect: 'patch',
     patch: 'json',
     revision: 'rollout.argoproj.io/revision',
     counts: REPLICAS,
   },
   {
+    ...COMMON,
     kind: 'DeploymentConfig',
     group: 'apps.openshift.io',
-    version: 'v1',
     plural: 'deploymentconfigs',
-    namespaced: true,
-    templatePath: ['spec', 'template'],
-    effect: 'patch',
     patch: 'json',
     counts: REPLICAS,
   },

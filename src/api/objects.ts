@@ -1,4 +1,4 @@
-/** The few fields of Kubernetes objects that we read. Raw JSON from the API server fits them structurally. */
+/** The fields of Kubernetes objects that we read; JSON from the API server has these types and further fields. */
 interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;

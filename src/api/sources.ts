@@ -2,7 +2,7 @@ export type SourceKind = 'ConfigMap' | 'Secret' | 'SecretProviderClass';
 
 export const SOURCE_KINDS: readonly SourceKind[] = ['ConfigMap', 'Secret', 'SecretProviderClass'];
 
-/** How the kinds are spelled on every wire surface: variable suffix, annotation JSON, Events, alerts. */
+/** How Stakater Reloader spells the kinds, in names of variables, annotations, Events and alerts. */
 export const SOURCE_TYPE: Readonly<Record<SourceKind, 'CONFIGMAP' | 'SECRET' | 'SECRETPROVIDERCLASS'>> = {
   ConfigMap: 'CONFIGMAP',
   Secret: 'SECRET',

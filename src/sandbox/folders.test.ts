@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { binariesFolder, makeFolder, sandboxFolder, withPlace } from './folders.ts';
+import { binariesFolder, explainFullDisk, makeFolder, sandboxFolder } from './folders.ts';
 
 test('folders follow the XDG variables, and the home folder without them', () => {
   expect(binariesFolder({ HOME: '/home/a' })).toBe('/home/a/.cache/attune/bin');
@@ -16,9 +16,12 @@ test('a folder that cannot be made says what to do', () => {
   expect(() => makeFolder('/dev/null/state', 'set X')).toThrow('/dev/null/state is not writable; set X');
 });
 
-test('a full disk has a place, and other errors are left as they are', () => {
+test('the error of a full disk names the folder, and other errors are left as they are', () => {
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-  expect(withPlace(full, '/state')).toMatchObject({ message: 'no space is left on the disk of /state', cause: full });
+  expect(explainFullDisk(full, '/state')).toMatchObject({
+    message: 'no space is left on the disk of /state',
+    cause: full,
+  });
   const other = new Error('no');
-  expect(withPlace(other, '/state')).toBe(other);
+  expect(explainFullDisk(other, '/state')).toBe(other);
 });

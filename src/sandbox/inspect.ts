@@ -1,22 +1,22 @@
-import { layout } from './control-plane/control-plane.ts';
+import { sandboxFiles } from './control-plane/control-plane.ts';
 import { type Environment, sandboxFolder } from './folders.ts';
+import { daemonsIn } from './processes/daemon.ts';
 import { isAlive } from './processes/process-identity.ts';
-import { lastLines, logFile, recorded } from './processes/recorded-process.ts';
-import { isAbandoned, readRecord, sandboxNames } from './sandbox-record.ts';
+import { lastLines, logFile } from './processes/process-logs.ts';
+import { hasDeadOwner, readStateFile, sandboxNames } from './state-file.ts';
 
-/** A process of a sandbox, as seen from outside. */
 interface ProcessReport {
   readonly name: string;
   readonly pid: number;
   readonly alive: boolean;
   readonly log: string;
-  /** The end of its log, for one that has died. */
+  /** The end of its log, if it has died. */
   readonly lastLines: readonly string[];
 }
 
 export interface SandboxReport {
   readonly name: string;
-  /** up: all that was started lives. broken: a part of it has died. starting: another process is busy with it. */
+  /** up: all its processes live. broken: one has died. starting: another process starts it. kept: only data is left. */
   readonly state: 'up' | 'broken' | 'starting' | 'kept';
   readonly server: string | undefined;
   readonly dir: string;
@@ -24,21 +24,22 @@ export interface SandboxReport {
   readonly processes: readonly ProcessReport[];
 }
 
-/** What is known of a sandbox from its folder; undefined when there is none. */
+/** What a sandbox's folder says about it; undefined if there is no such sandbox. */
 export function inspectSandbox(env: Environment, name: string): SandboxReport | undefined {
   const dir = sandboxFolder(env, name);
-  const record = readRecord(dir);
-  if (!record) return undefined;
-  // The processes of pods come and go; whether they should is the runner's business.
-  const parts = [...recorded(dir)].filter(([process]) => !process.startsWith('pod.'));
-  const processes = parts.map(([process, identity]): ProcessReport => {
+  const stateFile = readStateFile(dir);
+  if (!stateFile) return undefined;
+  // The processes of pods are left out: their end is no failure of the sandbox.
+  const daemons = [...daemonsIn(dir)].filter(([daemon]) => !daemon.startsWith('pod.'));
+  const processes = daemons.map(([daemon, identity]): ProcessReport => {
     const alive = isAlive(identity);
-    const log = logFile(dir, process);
-    return { name: process, pid: identity.pid, alive, log, lastLines: alive ? [] : lastLines(dir, process) };
+    const log = logFile(dir, daemon);
+    return { name: daemon, pid: identity.pid, alive, log, lastLines: alive ? [] : lastLines(dir, daemon) };
   });
-  const broken = isAbandoned(record) || processes.some(({ alive }) => !alive);
-  const state = processes.length === 0 && record.keep ? 'kept' : broken ? 'broken' : record.ready ? 'up' : 'starting';
-  return { name, state, server: record.server, dir, kubeconfig: layout(dir).kubeconfig, processes };
+  const broken = hasDeadOwner(stateFile) || processes.some(({ alive }) => !alive);
+  const { keep, ready, server } = stateFile;
+  const state = processes.length === 0 && keep ? 'kept' : broken ? 'broken' : ready ? 'up' : 'starting';
+  return { name, state, server, dir, kubeconfig: sandboxFiles(dir).kubeconfig, processes };
 }
 
 /** All sandboxes of this user. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { locked } from './lock.ts';
+import { withLock } from './lock.ts';
 import { identityOf } from './processes/process-identity.ts';
 
 let dir: string;
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-const patient = { waiting: () => {} };
+const patient = { onWait: () => {} };
 
 test('two never hold it at once, and nothing is left of it', async () => {
   let inside = 0;
@@ -29,15 +29,15 @@ test('two never hold it at once, and nothing is left of it', async () => {
     for (let index = 0; index < 20; index++) await turn();
     inside--;
   };
-  await Promise.all([1, 2, 3].map(() => locked(path, { waiting: (pid) => told.push(pid) }, work)));
+  await Promise.all([1, 2, 3].map(() => withLock(path, { onWait: (pid) => told.push(pid) }, work)));
   expect(most).toBe(1);
   expect(told).toEqual([process.pid, process.pid]);
   expect(readdirSync(dir)).toEqual([]);
 });
 
 test('work that fails gives it back', async () => {
-  await expect(locked(path, patient, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(await locked(path, patient, async () => 'next')).toBe('next');
+  await expect(withLock(path, patient, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await withLock(path, patient, async () => 'next')).toBe('next');
 });
 
 test('the lock of a process that was killed is taken over, and its leftovers go', async () => {
@@ -47,13 +47,13 @@ test('the lock of a process that was killed is taken over, and its leftovers go'
   writeFileSync(`${path}.abc`, identity);
   holder.kill('SIGKILL');
   await once(holder, 'exit');
-  await locked(path, patient, async () => {});
+  await withLock(path, patient, async () => {});
   expect(readdirSync(dir)).toEqual([]);
 });
 
 test('a lock that cannot be written leaves nothing', async () => {
   const lock = fileURLToPath(new URL('lock.ts', import.meta.url));
-  const script = `import(${JSON.stringify(lock)}).then(({ locked }) => locked(${JSON.stringify(path)}, {}, () => {}))`;
+  const script = `import(${JSON.stringify(lock)}).then(({ withLock }) => withLock(${JSON.stringify(path)}, {}, () => {}))`;
   // A limit on the size of files fails a write as a full disk does: after the file was made.
   const writer = spawn('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, '-e', script]);
   const [code] = await once(writer, 'exit');
@@ -63,8 +63,8 @@ test('a lock that cannot be written leaves nothing', async () => {
 
 test('who waits can be called off', async () => {
   const caller = new AbortController();
-  await locked(path, patient, async () => {
-    const second = locked(path, { waiting: () => caller.abort(), signal: caller.signal }, async () => {});
+  await withLock(path, patient, async () => {
+    const second = withLock(path, { onWait: () => caller.abort(), signal: caller.signal }, async () => {});
     await expect(second).rejects.toThrow('aborted');
   });
   expect(readdirSync(dir)).toEqual([]);

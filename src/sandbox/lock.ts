@@ -2,25 +2,26 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { atExit } from './processes/at-exit.ts';
+import { ifPresent } from './folders.ts';
+import { onExit } from './processes/exit-hooks.ts';
 import { isAlive, ownIdentity, type ProcessIdentity } from './processes/process-identity.ts';
 
-export interface Waiting {
-  /** Told once when somebody else holds the lock, with his pid. */
-  readonly waiting: (holder: number) => void;
+export interface LockOptions {
+  /** Called once if another process holds the lock, with its pid. */
+  readonly onWait: (holder: number) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Runs `work` while this process alone holds the lock at `path`; a lock whose holder has died is taken over. */
-export async function locked<T>(path: string, options: Waiting, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true });
   const mine = `${path}.${randomUUID()}`;
   let isHeld = false;
-  const giveBack = () => {
+  const release = () => {
     if (isHeld) rmSync(path, { force: true });
     rmSync(mine, { force: true });
   };
-  const callOff = atExit(giveBack);
+  const removeHook = onExit(release);
   try {
     writeFileSync(mine, JSON.stringify({ ...ownIdentity(), nonce: mine }));
     await take(path, mine, options);
@@ -28,27 +29,27 @@ export async function locked<T>(path: string, options: Waiting, work: () => Prom
     removeLeftovers(path);
     return await work();
   } finally {
-    giveBack();
-    callOff();
+    release();
+    removeHook();
   }
 }
 
-/** Who has a lock: nobody, a living process, or one that was killed and has left its files. */
-export function lockState(path: string): 'free' | 'held' | 'left' {
+/** 'stale': a process that was killed has left its files. */
+export function lockState(path: string): 'free' | 'held' | 'stale' {
   const held = read(path);
-  if (held !== undefined) return isAlive(JSON.parse(held)) ? 'held' : 'left';
-  return leftovers(path).length > 0 ? 'left' : 'free';
+  if (held !== undefined) return isAlive(JSON.parse(held)) ? 'held' : 'stale';
+  return leftovers(path).length > 0 ? 'stale' : 'free';
 }
 
-/** The lock file appears complete or not at all: it is a second name of a file that was written before. */
-async function take(path: string, mine: string, { waiting, signal }: Waiting): Promise<void> {
-  for (let told = false; !linked(mine, path); ) {
+/** The lock file is a hard link to a complete file, so that nobody ever reads half of it. */
+async function take(path: string, mine: string, { onWait, signal }: LockOptions): Promise<void> {
+  for (let isWaiting = false; !link(mine, path); ) {
     const held = read(path);
-    if (held === undefined) continue; // given back just now
+    if (held === undefined) continue; // released just now
     const holder: ProcessIdentity = JSON.parse(held);
     if (isAlive(holder)) {
-      if (!told) waiting(holder.pid);
-      told = true;
+      if (!isWaiting) onWait(holder.pid);
+      isWaiting = true;
       await delay(100, undefined, { signal });
     } else {
       removeStale(path, mine, held);
@@ -56,16 +57,15 @@ async function take(path: string, mine: string, { waiting, signal }: Waiting): P
   }
 }
 
-/** Two may see the same dead holder; who moves away a lock that a third has taken meanwhile puts it back. */
+/**
+ * Moves the lock of a dead holder away. Several processes may do this at once, and one of them may have taken the lock
+ * meanwhile: whoever finds that he has moved that new lock puts it back.
+ */
 function removeStale(path: string, mine: string, stale: string): void {
   const aside = `${mine}.stale`;
-  try {
-    renameSync(path, aside);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
-  if (read(aside) !== stale) linked(aside, path);
+  ifPresent(() => renameSync(path, aside));
+  const moved = read(aside);
+  if (moved !== undefined && moved !== stale) link(aside, path);
   rmSync(aside, { force: true });
 }
 
@@ -73,19 +73,20 @@ function removeLeftovers(path: string): void {
   for (const file of leftovers(path)) rmSync(file, { force: true });
 }
 
-/** Files of those who were killed while they waited or held the lock. */
+/** Files of processes that were killed while they waited for the lock or held it. */
 function leftovers(path: string): readonly string[] {
   const files = readdirSync(dirname(path)).filter((entry) => entry.startsWith(`${basename(path)}.`));
   return files
     .map((entry) => join(dirname(path), entry))
     .filter((file) => {
       const text = read(file);
-      // One that is just being written is not complete, and not left over.
+      // A file without its end is being written at this moment.
       return text?.endsWith('}') && !isAlive(JSON.parse(text));
     });
 }
 
-function linked(from: string, to: string): boolean {
+/** False when `to` exists. */
+function link(from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
@@ -95,11 +96,4 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
+const read = (path: string): string | undefined => ifPresent(() => readFileSync(path, 'utf8'));

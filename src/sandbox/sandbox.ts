@@ -1,7 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { clearAbandoned } from './abandoned.ts';
 import { type BinaryOptions, findBinaries } from './binaries/binaries.ts';
-import type { Activity, Progress } from './binaries/release.ts';
 import type { ApiAccess } from './control-plane/api-request.ts';
 import { ComponentEnded, Components } from './control-plane/components.ts';
 import {
@@ -9,19 +7,29 @@ import {
   type ControlPlaneComponent,
   type ControlPlaneSettings,
   etcdUrl,
-  layout,
   NODE_COMPONENTS,
+  sandboxFiles,
 } from './control-plane/control-plane.ts';
-import { writeAuditPolicy, writeCredentials, writeKubeconfig } from './control-plane/credentials.ts';
 import { freePorts } from './control-plane/ports.ts';
-import { apiReady, authorityWritten, controllersReady, etcdReady, nodesReady } from './control-plane/readiness.ts';
 import { stages } from './control-plane/stages.ts';
-import { type Environment, makeFolder, sandboxesFolder, sandboxFolder, withPlace } from './folders.ts';
+import {
+  createNodes,
+  waitForApiServer,
+  waitForAuthority,
+  waitForControllerManager,
+  waitForEtcd,
+} from './control-plane/startup.ts';
+import { writeAuditPolicy, writeUsers } from './control-plane/users.ts';
+import { writeKubeconfig } from './control-plane/write-kubeconfig.ts';
+import { type Environment, explainFullDisk, makeFolder, sandboxesFolder, sandboxFolder } from './folders.ts';
 import { inspectSandbox } from './inspect.ts';
-import { locked } from './lock.ts';
-import { atExit } from './processes/at-exit.ts';
+import { withLock } from './lock.ts';
+import { onExit } from './processes/exit-hooks.ts';
 import { ownIdentity } from './processes/process-identity.ts';
-import { clearAway, clearAwayNow, readRecord, type SandboxRecord, writeRecord } from './sandbox-record.ts';
+import type { Say, ShowStatus } from './progress.ts';
+import { removeOwnSandboxSync, removeSandbox } from './remove-sandbox.ts';
+import { removeStaleSandboxes } from './stale-sandboxes.ts';
+import { readStateFile, type StateFile, writeStateFile } from './state-file.ts';
 
 const UNWRITABLE = 'set XDG_STATE_HOME';
 
@@ -31,25 +39,23 @@ export interface SandboxOptions {
   /** Only etcd and kube-apiserver: objects are stored and nothing acts on them. */
   readonly apiOnly?: boolean;
   readonly nodes?: number;
-  /** Keeps the data when the sandbox ends; the next one of the same name begins with it. */
+  /** Keeps the data when the sandbox ends; the next sandbox of the same name starts with it. */
   readonly keep?: boolean;
-  /** The sandbox ends with this process, however that ends; after a kill -9 the next start of any sandbox clears up. */
+  /** The sandbox ends with this process. After a kill -9 of this process, the next start of any sandbox removes it. */
   readonly owned?: boolean;
-  /** A line of JSON in `auditLog` for each request of others than the control plane itself. */
+  /** Writes a line of JSON to `auditLog` for each request that does not come from the control plane itself. */
   readonly audit?: 'metadata';
   readonly etcdQuotaBytes?: number;
-  /** Images, by the last part of their name, whose pods kwok leaves to the runner of processes. */
+  /** Images, by the last part of their name, whose pods kwok leaves to the pod runner. */
   readonly processImages?: readonly string[];
-  readonly binaries?: Omit<BinaryOptions, 'env' | 'signal' | 'activity'>;
+  readonly binaries?: Omit<BinaryOptions, 'env' | 'signal' | 'showStatus'>;
   readonly signal?: AbortSignal;
-  /** Told what is done at this moment. */
-  readonly activity?: Activity;
+  readonly showStatus?: ShowStatus;
 }
 
 /** A running control plane. */
 export interface Sandbox {
   readonly name: string;
-  /** Everything about it is in this folder. */
   readonly dir: string;
   readonly kubeconfig: string;
   readonly server: string;
@@ -57,75 +63,75 @@ export interface Sandbox {
   readonly caFile: string;
   /** Written only when `audit` was asked for. */
   readonly auditLog: string;
-  /** Ends all processes and removes the folder (with `keep`, all but the data). Returns when they are gone. */
+  /** Ends all processes and removes the folder (with `keep`, except for the data). Returns when they are gone. */
   stop(options?: { readonly keep?: boolean }): Promise<void>;
   /** kill -9; returns when the process is gone. */
   kill(component: ControlPlaneComponent): Promise<void>;
   /** Starts a killed component again, with the same ports and data. */
   revive(component: ControlPlaneComponent): Promise<void>;
   /** Lets this process end while the sandbox runs on. */
-  release(): void;
+  detach(): void;
 }
 
-/** Starts a control plane, having cleared away what an earlier one of the same name left behind. */
-export async function startSandbox(options: SandboxOptions, progress: Progress): Promise<Sandbox> {
+/** Starts a control plane. Removes before what an earlier one of the same name has left. */
+export async function startSandbox(options: SandboxOptions, say: Say): Promise<Sandbox> {
   const { env, name } = options;
   const dir = sandboxFolder(env, name);
   const components = options.apiOnly ? API_COMPONENTS : [...API_COMPONENTS, ...NODE_COMPONENTS];
-  const { signal, activity } = options;
+  const { signal, showStatus } = options;
   makeFolder(sandboxesFolder(env), UNWRITABLE);
-  const binaries = await findBinaries(components, { ...options.binaries, env, signal, activity }, progress);
-  activity?.('starting the control plane');
-  await clearAbandoned(env, progress, signal);
+  const binaries = await findBinaries(components, { ...options.binaries, env, signal, showStatus }, say);
+  showStatus?.('starting the control plane');
+  await removeStaleSandboxes(env, say, signal);
   const start = async (): Promise<Sandbox> => {
-    const before = readRecord(dir);
+    const before = readStateFile(dir);
     if (before && inspectSandbox(env, name)?.state === 'up') {
-      if (options.keep) writeRecord(dir, { ...before, keep: true });
+      if (options.keep) writeStateFile(dir, { ...before, keep: true });
       throw new AlreadyUp(name, before.owner?.pid);
     }
     const keep = before?.keep ?? false;
-    const clear = (keepLogs: boolean) => clearAway(dir, keep, keepLogs);
-    await clear(false);
-    const callOff = atExit(() => clearAwayNow(dir, keep));
-    const attempt = () => startOnce(dir, options, binaries, progress);
-    const sandbox = await startWithFreePorts(attempt, clear, { progress, signal });
-    if (!options.owned) callOff();
+    const remove = (keepLogs: boolean) => removeSandbox(dir, keep, keepLogs);
+    await remove(false);
+    const removeHook = onExit(() => removeOwnSandboxSync(dir, keep));
+    const attempt = () => startOnce(dir, options, binaries, say);
+    const sandbox = await startWithFreePorts(attempt, remove, { say, signal });
+    if (!options.owned) removeHook();
     return sandbox;
   };
   try {
-    return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress), signal }, start);
+    return await withLock(`${dir}.lock`, { onWait: sayWaiting(name, say), signal }, start);
   } catch (error) {
-    throw withPlace(error, dir);
+    throw explainFullDisk(error, dir);
   }
 }
 
-/** A port may be taken by another program between its choice and its use. */
+/** Another program may take a port between its choice and its use: then the start is repeated with other ports. */
 async function startWithFreePorts(
   attempt: () => Promise<Sandbox>,
-  clear: (keepLogs: boolean) => Promise<void>,
-  { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal | undefined },
+  remove: (keepLogs: boolean) => Promise<void>,
+  { say, signal }: { readonly say: Say; readonly signal: AbortSignal | undefined },
 ): Promise<Sandbox> {
   for (let left = 3; ; left--) {
     try {
       return await attempt();
     } catch (error) {
       const again = left > 1 && error instanceof ComponentEnded && error.portTaken;
-      // A failure names a log; nobody reads the logs of what was called off.
-      await clear(!again && !signal?.aborted);
+      // The error of a failed start names a log, so the logs stay; after a cancelled start nobody reads them.
+      await remove(!again && !signal?.aborted);
       if (!again) throw error;
-      progress('a port was taken meanwhile; starting again with others');
+      say('a port was taken meanwhile; starting again with others');
     }
   }
 }
 
 /** Ends a sandbox that another process started; false when there is none of that name. */
-export async function stopSandbox(env: Environment, name: string, keep: boolean, progress: Progress): Promise<boolean> {
+export async function stopSandbox(env: Environment, name: string, keep: boolean, say: Say): Promise<boolean> {
   const dir = sandboxFolder(env, name);
   makeFolder(sandboxesFolder(env), UNWRITABLE);
-  return await locked(`${dir}.lock`, { waiting: waitingFor(name, progress) }, async () => {
-    const record = readRecord(dir);
-    await clearAway(dir, keep || (record?.keep ?? false));
-    return record !== undefined;
+  return await withLock(`${dir}.lock`, { onWait: sayWaiting(name, say) }, async () => {
+    const state = readStateFile(dir);
+    await removeSandbox(dir, keep || (state?.keep ?? false));
+    return state !== undefined;
   });
 }
 
@@ -133,9 +139,9 @@ async function startOnce(
   dir: string,
   options: SandboxOptions,
   binaries: ControlPlaneSettings['binaries'],
-  progress: Progress,
+  say: Say,
 ): Promise<Sandbox> {
-  const files = layout(dir);
+  const files = sandboxFiles(dir);
   const ports = await freePorts();
   const settings: ControlPlaneSettings = {
     dir,
@@ -145,38 +151,38 @@ async function startOnce(
     etcdQuotaBytes: options.etcdQuotaBytes,
   };
   const server = `https://127.0.0.1:${ports.api}`;
-  const record: SandboxRecord = {
+  const state: StateFile = {
     name: options.name,
     server,
-    // Until it is ready it belongs to whoever starts it: if that one dies, nobody else wants it.
+    // While it starts it belongs to this process in any case: if this process dies, it is to be removed.
     owner: ownIdentity(),
     keep: options.keep ?? false,
     ready: false,
   };
-  writeRecord(dir, record);
-  const tokens = writeCredentials(dir);
+  writeStateFile(dir, state);
+  const tokens = writeUsers(dir);
   if (options.audit) writeAuditPolicy(dir);
   writeFileSync(files.stages, stages(options.processImages ?? ['attune']));
   mkdirSync(files.certificates, { recursive: true });
 
-  const crew = new Components(dir, settings, options.env, progress);
-  await crew.during(options.signal, async (signal) => {
-    crew.start('etcd');
-    await etcdReady(etcdUrl(ports), signal);
-    crew.start('kube-apiserver');
-    const authority = await authorityWritten(files.authority, signal);
+  const components = new Components(settings, options.env, say);
+  await components.duringStartUp(options.signal, async (signal) => {
+    components.start('etcd');
+    await waitForEtcd(etcdUrl(ports), signal);
+    components.start('kube-apiserver');
+    const authority = await waitForAuthority(files.authority, signal);
     const access: ApiAccess = { server, authority, token: tokens.admin };
     writeKubeconfig(files.kubeconfig, `attune-${options.name}`, access);
-    await apiReady(access, signal);
+    await waitForApiServer(access, signal);
     if (options.apiOnly) return;
     for (const component of NODE_COMPONENTS) {
       const token = tokens[component as 'kwok'];
       writeKubeconfig(files.componentKubeconfig(component), component, { ...access, token });
-      crew.start(component);
+      components.start(component);
     }
-    await Promise.all([controllersReady(access, signal), nodesReady(access, options.nodes ?? 1, signal)]);
+    await Promise.all([waitForControllerManager(access, signal), createNodes(access, options.nodes ?? 1, signal)]);
   });
-  writeRecord(dir, { ...record, owner: options.owned ? record.owner : undefined, ready: true });
+  writeStateFile(dir, { ...state, owner: options.owned ? state.owner : undefined, ready: true });
 
   return {
     name: options.name,
@@ -187,24 +193,24 @@ async function startOnce(
     caFile: files.authority,
     auditLog: files.auditLog,
     async stop(stopping = {}) {
-      crew.dismiss();
-      await stopSandbox(options.env, options.name, stopping.keep ?? false, progress);
+      components.expectEnd();
+      await stopSandbox(options.env, options.name, stopping.keep ?? false, say);
     },
-    kill: (component) => crew.kill(component),
+    kill: (component) => components.kill(component),
     async revive(component) {
-      crew.start(component);
+      components.start(component);
     },
-    release: () => crew.release(),
+    detach: () => components.detach(),
   };
 }
 
-/** There is a sandbox of this name, and it works; whatever else was asked for, only `keep` is heeded. */
+/** A sandbox of this name runs. Of the options of the new one, only `keep` has been applied to it. */
 export class AlreadyUp extends Error {
   constructor(name: string, owner: number | undefined) {
     super(`the sandbox ${name} is up already${owner === undefined ? '' : ` and belongs to process ${owner}`}`);
   }
 }
 
-function waitingFor(name: string, progress: Progress): (pid: number) => void {
-  return (pid) => progress(`process ${pid} is busy with the sandbox ${name}; waiting`);
+function sayWaiting(name: string, say: Say): (pid: number) => void {
+  return (pid) => say(`process ${pid} is busy with the sandbox ${name}; waiting`);
 }

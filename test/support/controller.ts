@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { environment } from '../../src/config/load.ts';
 import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
-import { writeKubeconfig } from '../../src/sandbox/control-plane/credentials.ts';
+import { writeKubeconfig } from '../../src/sandbox/control-plane/write-kubeconfig.ts';
 import { api, serviceAccountAccess } from './sandbox.ts';
 import { until } from './wait.ts';
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { connect } from '../../src/kube/auth/connection.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import { runPods } from '../../src/sandbox/pods/pods.ts';
+import { runPods } from '../../src/sandbox/pods/pod-runner.ts';
 import { type ControlPlane, controlPlane } from './sandbox.ts';
 
 export interface PodRunner {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { ReleaseSites } from '../../src/sandbox/binaries/pins.ts';
+import type { ReleaseSites } from '../../src/sandbox/binaries/projects.ts';
 
 type Mischief =
   /** The published sum is of something else. */

@@ -12,13 +12,13 @@ export interface SandboxRequest {
   readonly apiOnly: boolean;
   readonly keep: boolean;
   readonly binaries: string | undefined;
-  /** The flags that stand on the command line. */
+  /** The names of the flags on the command line. */
   readonly given: ReadonlySet<string>;
 }
 
 const FLAGS = new Map(OWN_FLAGS.sandbox.map((flag) => [flag.name, { bare: 'bare' in flag }]));
 
-/** How many operands each command takes; the runner of pods is called by no user. */
+/** How many operands each command takes. `pods` is the pod runner, which `up` starts. */
 const OPERANDS: Readonly<Record<string, number>> = {
   help: Number.POSITIVE_INFINITY,
   up: 0,
@@ -31,9 +31,9 @@ const OPERANDS: Readonly<Record<string, number>> = {
   pods: 0,
 };
 
-/** What is wanted, or what is wrong with it. */
-export function readSandboxRequest(argv: readonly string[]): SandboxRequest | readonly string[] {
-  // What follows the word kubectl is kubectl's alone.
+/** The request of a command line, or a list of its problems. */
+export function parseSandboxRequest(argv: readonly string[]): SandboxRequest | readonly string[] {
+  // What follows the word kubectl is passed on to kubectl.
   const at = argv.indexOf('kubectl');
   const own = at === -1 ? argv : argv.slice(0, at + 1);
   const passed = at === -1 ? [] : argv.slice(at + 1);
@@ -67,7 +67,7 @@ function wrongOperands(command: string, words: readonly string[]): readonly stri
   }
   const most = OPERANDS[command] ?? 0;
   if (words.length <= most) return [];
-  // `down review` must not end another sandbox than the one that is meant.
+  // `down review` must not end the sandbox `default` instead of `review`.
   if (most === 0) return [`${command} takes no "${words[0]}", did you mean --name ${words[0]}?`];
   return [`${command} takes one part at a time`];
 }

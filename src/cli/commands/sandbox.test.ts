@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { BINARY_NAMES } from '../../sandbox/binaries/pins.ts';
+import { BINARY_NAMES } from '../../sandbox/binaries/projects.ts';
 import { sandboxFolder } from '../../sandbox/folders.ts';
 import { identityOf } from '../../sandbox/processes/process-identity.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import { writeRecord } from '../../sandbox/sandbox-record.ts';
+import { writeStateFile } from '../../sandbox/state-file.ts';
 import { runSandbox } from './sandbox.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'attune-command-'));
@@ -91,7 +91,7 @@ describe('a sandbox whose only part is another program', () => {
   afterAll(() => part.kill());
 
   test('up --keep is heeded, and what is not is named', async () => {
-    writeRecord(dir, { name: 'default', server: 'https://127.0.0.1:1', owner: undefined, keep: false, ready: true });
+    writeStateFile(dir, { name: 'default', server: 'https://127.0.0.1:1', owner: undefined, keep: false, ready: true });
     mkdirSync(join(dir, 'processes'));
     writeFileSync(join(dir, 'processes', 'etcd.json'), JSON.stringify(identityOf(part.pid ?? 0)));
     const up = await run('up', '--keep', '--nodes', '3', '--binaries', assets);

@@ -3,17 +3,18 @@ import { readFileSync } from 'node:fs';
 import { connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { findBinaries } from '../../sandbox/binaries/binaries.ts';
-import { BINARY_NAMES, type BinaryName, isBinaryName } from '../../sandbox/binaries/pins.ts';
-import { layout } from '../../sandbox/control-plane/control-plane.ts';
-import { readAdminToken } from '../../sandbox/control-plane/credentials.ts';
+import { BINARY_NAMES, type BinaryName, isBinaryName } from '../../sandbox/binaries/projects.ts';
+import { sandboxFiles } from '../../sandbox/control-plane/control-plane.ts';
+import { readAdminToken } from '../../sandbox/control-plane/users.ts';
 import { sandboxFolder } from '../../sandbox/folders.ts';
 import { inspectSandbox, inspectSandboxes, type SandboxReport } from '../../sandbox/inspect.ts';
-import { runPods } from '../../sandbox/pods/pods.ts';
-import { lastLines, logFile, logNames, start } from '../../sandbox/processes/recorded-process.ts';
+import { runPods } from '../../sandbox/pods/pod-runner.ts';
+import { startDaemon } from '../../sandbox/processes/daemon.ts';
+import { lastLines, logFile, logNames } from '../../sandbox/processes/process-logs.ts';
 import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
 import type { Io } from '../terminal/io.ts';
 import { type WaitingLine, whileWaiting } from '../terminal/waiting-line.ts';
-import { type SandboxRequest as Request, readSandboxRequest } from './sandbox-request.ts';
+import { parseSandboxRequest, type SandboxRequest } from './sandbox-request.ts';
 
 const HELP = `attune sandbox: a real control plane on this machine, without containers
 
@@ -34,7 +35,7 @@ const HELP = `attune sandbox: a real control plane on this machine, without cont
 
 /** `attune sandbox …`; gives the exit code. */
 export async function runSandbox(argv: readonly string[], io: Io): Promise<number> {
-  const request = readSandboxRequest(argv);
+  const request = parseSandboxRequest(argv);
   if (!('command' in request)) {
     const problems = request.map((problem) => `attune sandbox: ${problem}\n`);
     io.stderr(`${problems.join('')}attune sandbox --help tells more\n`);
@@ -54,7 +55,7 @@ export async function runSandbox(argv: readonly string[], io: Io): Promise<numbe
   }
 }
 
-const COMMANDS: Readonly<Record<string, (request: Request, io: Io) => Promise<number>>> = {
+const COMMANDS: Readonly<Record<string, (request: SandboxRequest, io: Io) => Promise<number>>> = {
   up,
   down,
   status,
@@ -65,16 +66,17 @@ const COMMANDS: Readonly<Record<string, (request: Request, io: Io) => Promise<nu
   pods,
 };
 
-async function up(request: Request, io: Io): Promise<number> {
+async function up(request: SandboxRequest, io: Io): Promise<number> {
   const { name, nodes, apiOnly, keep, binaries: folder } = request;
   const before = inspectSandbox(io.env, name);
-  if (before?.state === 'broken') io.stderr(`the sandbox ${name} is broken and is started anew\n${deaths(before)}`);
+  if (before?.state === 'broken')
+    io.stderr(`the sandbox ${name} is broken and is started anew\n${lastLinesOfDead(before)}`);
   const started = performance.now();
   const options = { name, nodes, apiOnly, keep, env: io.env, binaries: { folder }, signal: io.signal };
   try {
-    const sandbox = await waiting(io, ({ say, now: activity }) => startSandbox({ ...options, activity }, say));
+    const sandbox = await waiting(io, ({ say, now: showStatus }) => startSandbox({ ...options, showStatus }, say));
     if (!apiOnly && process.platform === 'linux') startPodRunner(sandbox, io);
-    sandbox.release();
+    sandbox.detach();
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     io.stdout(`the sandbox ${name} is up after ${seconds} s: ${sandbox.server}\n${usage(name)}`);
   } catch (error) {
@@ -85,27 +87,27 @@ async function up(request: Request, io: Io): Promise<number> {
   return 0;
 }
 
-function withoutEffect({ given }: Request): string {
+function withoutEffect({ given }: SandboxRequest): string {
   const flags = ['nodes', 'api-only', 'binaries'].filter((flag) => given.has(flag)).map((flag) => `--${flag}`);
   return flags.length === 0
     ? ''
     : `without effect on a sandbox that is up: ${flags.join(', ')}; end it with down first\n`;
 }
 
-/** The runner of pods outlives this command, so it is a process like the other parts: this program once more. */
+/** Starts this program once more as a daemon: the pod runner outlives this command, as the other components do. */
 function startPodRunner(sandbox: Sandbox, io: Io): void {
   const argv = [...thisProgram(), 'sandbox', 'pods', '--name', sandbox.name];
-  start(sandbox.dir, { name: 'pods', argv, env: io.env }).release();
+  startDaemon(sandbox.dir, { name: 'pods', argv, env: io.env }).detach();
 }
 
 function thisProgram(): readonly string[] {
   return [process.execPath, ...process.execArgv, process.argv[1] ?? ''];
 }
 
-async function pods(request: Request, io: Io): Promise<number> {
+async function pods(request: SandboxRequest, io: Io): Promise<number> {
   const { dir, server = '' } = existing(request, io);
-  const access = { server, authority: readFileSync(layout(dir).authority, 'utf8'), token: readAdminToken(dir) };
-  const client = new KubeClient(await connect({ kubeconfig: layout(dir).kubeconfig, env: {} }));
+  const access = { server, authority: readFileSync(sandboxFiles(dir).authority, 'utf8'), token: readAdminToken(dir) };
+  const client = new KubeClient(await connect({ kubeconfig: sandboxFiles(dir).kubeconfig, env: {} }));
   const say = (line: string) => io.stdout(`${line}\n`);
   const options = { client, access, dir, images: ['attune'], program: thisProgram(), env: io.env, say };
   await runPods(options, io.signal);
@@ -113,38 +115,38 @@ async function pods(request: Request, io: Io): Promise<number> {
   return 0;
 }
 
-const named = (name: string): string => (name === 'default' ? '' : ` --name ${name}`);
+const nameFlag = (name: string): string => (name === 'default' ? '' : ` --name ${name}`);
 
 function usage(name: string): string {
   return [
-    `  ./attune sandbox${named(name)} kubectl get nodes`,
-    `  eval "$(./attune sandbox${named(name)} env)"`,
-    `  ./attune sandbox${named(name)} down\n`,
+    `  ./attune sandbox${nameFlag(name)} kubectl get nodes`,
+    `  eval "$(./attune sandbox${nameFlag(name)} env)"`,
+    `  ./attune sandbox${nameFlag(name)} down\n`,
   ].join('\n');
 }
 
-async function down(request: Request, io: Io): Promise<number> {
+async function down(request: SandboxRequest, io: Io): Promise<number> {
   const existed = await stopSandbox(io.env, request.name, request.keep, (line) => io.stderr(`${line}\n`));
   const kept = inspectSandbox(io.env, request.name)?.state === 'kept' ? '; its data is kept' : '';
   io.stdout(existed ? `the sandbox ${request.name} is down${kept}\n` : `there is no sandbox ${request.name}\n`);
   return 0;
 }
 
-async function status(request: Request, io: Io): Promise<number> {
+async function status(request: SandboxRequest, io: Io): Promise<number> {
   const reports = inspectSandboxes(io.env);
   for (const report of reports) {
     io.stdout(`${report.name}: ${report.state}${report.server ? ` at ${report.server}` : ''}\n`);
     for (const { name, pid, alive } of report.processes) {
       io.stdout(`  ${name.padEnd(24)} ${alive ? `process ${pid}` : 'has died'}\n`);
     }
-    io.stdout(deaths(report));
+    io.stdout(lastLinesOfDead(report));
   }
   const asked = reports.find(({ name }) => name === request.name);
   if (!asked) io.stdout(`${request.name}: there is none\n`);
   return asked?.state === 'up' ? 0 : 1;
 }
 
-function deaths(report: SandboxReport): string {
+function lastLinesOfDead(report: SandboxReport): string {
   const dead = report.processes.filter(({ alive }) => !alive);
   return dead
     .map((part) => {
@@ -154,18 +156,18 @@ function deaths(report: SandboxReport): string {
     .join('');
 }
 
-async function env(request: Request, io: Io): Promise<number> {
+async function env(request: SandboxRequest, io: Io): Promise<number> {
   const { kubeconfig, state, name } = existing(request, io);
   if (state !== 'up')
-    io.stderr(`the sandbox ${name} is not up (${state}); attune sandbox${named(name)} status tells more\n`);
+    io.stderr(`the sandbox ${name} is not up (${state}); attune sandbox${nameFlag(name)} status tells more\n`);
   io.stdout(`export KUBECONFIG='${kubeconfig.replaceAll("'", "'\\''")}'\n`);
   return 0;
 }
 
-async function logs(request: Request, io: Io): Promise<number> {
+async function logs(request: SandboxRequest, io: Io): Promise<number> {
   const dir = sandboxFolder(io.env, request.name);
   const parts = logNames(dir);
-  // A start that failed leaves nothing but logs.
+  // A failed start leaves logs, but no sandbox.
   if (parts.length === 0) existing(request, io);
   const [wanted] = request.operands;
   if (wanted === undefined) {
@@ -177,9 +179,9 @@ async function logs(request: Request, io: Io): Promise<number> {
   return 0;
 }
 
-async function kubectl(request: Request, io: Io): Promise<number> {
+async function kubectl(request: SandboxRequest, io: Io): Promise<number> {
   const { kubeconfig } = existing(request, io);
-  const paths = await found(['kubectl'], request, io);
+  const paths = await findPrograms(['kubectl'], request, io);
   const child = spawn(paths.kubectl, request.operands, {
     stdio: 'inherit',
     env: { ...io.env, KUBECONFIG: kubeconfig },
@@ -191,28 +193,28 @@ async function kubectl(request: Request, io: Io): Promise<number> {
   });
 }
 
-async function binaries(request: Request, io: Io): Promise<number> {
+async function binaries(request: SandboxRequest, io: Io): Promise<number> {
   const unknown = request.operands.filter((name) => !isBinaryName(name));
   if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; there are ${BINARY_NAMES.join(', ')}`);
   const names = request.operands.length > 0 ? request.operands.filter(isBinaryName) : BINARY_NAMES;
-  const paths = await found(names, request, io);
+  const paths = await findPrograms(names, request, io);
   for (const name of names) io.stdout(`${name} ${paths[name]}\n`);
   return 0;
 }
 
-async function found<Name extends BinaryName>(names: readonly Name[], request: Request, io: Io) {
+async function findPrograms<Name extends BinaryName>(names: readonly Name[], request: SandboxRequest, io: Io) {
   const options = { env: io.env, folder: request.binaries, signal: io.signal };
-  return await waiting(io, ({ say, now: activity }) => findBinaries(names, { ...options, activity }, say));
+  return await waiting(io, ({ say, now: showStatus }) => findBinaries(names, { ...options, showStatus }, say));
 }
 
-/** What goes on is told on stderr: the answer of a command may go into a pipe. */
+/** Progress goes to stderr: the output of a command may be read by another program. */
 function waiting<T>(io: Io, work: (line: WaitingLine) => Promise<T>): Promise<T> {
   return whileWaiting({ write: io.stderr, terminal: io.errorTerminal ?? {}, env: io.env }, work);
 }
 
-function existing(request: Request, io: Io): SandboxReport {
+function existing(request: SandboxRequest, io: Io): SandboxReport {
   const report = inspectSandbox(io.env, request.name);
   if (!report)
-    throw new Error(`there is no sandbox ${request.name}; start it with: attune sandbox up${named(request.name)}`);
+    throw new Error(`there is no sandbox ${request.name}; start it with: attune sandbox up${nameFlag(request.name)}`);
   return report;
 }

@@ -4,10 +4,10 @@ import { connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { inspectSandbox } from '../../sandbox/inspect.ts';
 import { AlreadyUp, type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
-import { readRecord } from '../../sandbox/sandbox-record.ts';
+import { readStateFile } from '../../sandbox/state-file.ts';
 import type { Io } from '../terminal/io.ts';
 import { endOfNpm } from '../terminal/signals.ts';
-import { Stage } from '../tour/tour-stage.ts';
+import { Tour } from '../tour/tour.ts';
 
 const USAGE = `attune tour [--once] [--keep] [--name NAME]
 
@@ -19,7 +19,7 @@ what you do, until Ctrl-C, and clears everything away.
   --name NAME   of the sandbox (default: default)
 `;
 
-interface Wanted {
+interface TourOptions {
   readonly once: boolean;
   readonly keep: boolean;
   readonly name: string;
@@ -27,18 +27,18 @@ interface Wanted {
 
 /** `attune tour`, which is what `npm start` runs. */
 export async function runTour(argv: readonly string[], io: Io): Promise<number> {
-  const wanted = readWanted(argv);
-  if (typeof wanted === 'string') {
-    io.stderr(`attune tour: ${wanted}\n\n${USAGE}`);
+  const options = parseTourOptions(argv);
+  if (typeof options === 'string') {
+    io.stderr(`attune tour: ${options}\n\n${USAGE}`);
     return 2;
   }
-  if (wanted === undefined) {
+  if (options === undefined) {
     io.stdout(USAGE);
     return 0;
   }
   const signal = AbortSignal.any([io.signal, endOfNpm(io.env)]);
   try {
-    return await tour(wanted, { ...io, signal });
+    return await runSteps(options, { ...io, signal });
   } catch (error) {
     if (signal.aborted) return 130;
     io.stderr(`attune tour: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -46,8 +46,8 @@ export async function runTour(argv: readonly string[], io: Io): Promise<number> 
   }
 }
 
-/** Undefined: help. A text says what is wrong. */
-function readWanted(argv: readonly string[]): Wanted | string | undefined {
+/** Undefined if help is wanted; a text says what is wrong. */
+function parseTourOptions(argv: readonly string[]): TourOptions | string | undefined {
   try {
     const { values } = parseArgs({
       args: [...argv],
@@ -64,72 +64,72 @@ function readWanted(argv: readonly string[]): Wanted | string | undefined {
   }
 }
 
-async function tour(wanted: Wanted, io: Io): Promise<number> {
-  const stage = new Stage(io);
-  stage.title('A real control plane: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok');
-  const sandbox = await openSandbox(wanted, stage, io);
-  stage.done(`ready at ${sandbox.server}`);
+async function runSteps(options: TourOptions, io: Io): Promise<number> {
+  const tour = new Tour(io);
+  tour.title('A real control plane: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok');
+  const sandbox = await openSandbox(options, tour, io);
+  tour.done(`ready at ${sandbox.server}`);
   try {
-    await guide(stage, sandbox);
-    if (!wanted.once) await follow(wanted.name, stage, io.signal);
+    await showChanges(tour, sandbox);
+    if (!options.once) await follow(options.name, tour, io.signal);
     return 0;
   } finally {
-    // Whatever became of the controller, the sandbox does not stay.
+    // The sandbox is ended even if the controller fails.
     try {
-      await stage.stopController();
+      await tour.stopController();
     } finally {
-      stage.say(await sandbox.end());
+      tour.say(await sandbox.end());
     }
   }
 }
 
 interface TourSandbox extends Pick<Sandbox, 'server' | 'kubeconfig' | 'dir'> {
-  /** Says what has become of it. */
+  /** Returns a line for the user: whether the sandbox still runs. */
   readonly end: () => Promise<string>;
 }
 
-async function openSandbox({ name, keep }: Wanted, stage: Stage, io: Io): Promise<TourSandbox> {
+async function openSandbox({ name, keep }: TourOptions, tour: Tour, io: Io): Promise<TourSandbox> {
   try {
     const options = { name, env: io.env, owned: !keep, signal: io.signal };
-    const sandbox = await stage.waiting((say, activity) => startSandbox({ ...options, activity }, say));
+    const sandbox = await tour.waiting((say, showStatus) => startSandbox({ ...options, showStatus }, say));
     const end = async (): Promise<string> => {
       if (!keep) await sandbox.stop();
-      sandbox.release();
-      return keep ? staysUp(name) : 'Everything is cleared away.';
+      sandbox.detach();
+      return keep ? staysUpNotice(name) : 'Everything is cleared away.';
     };
     return { ...sandbox, end };
   } catch (error) {
-    if (io.signal.aborted) stage.say('\nEverything is cleared away.');
+    if (io.signal.aborted) tour.say('\nEverything is cleared away.');
     const found = error instanceof AlreadyUp ? inspectSandbox(io.env, name) : undefined;
-    // One that stands on its own is used and left standing; one that belongs to another tour is not ours to play in.
-    if (!found?.server || readRecord(found.dir)?.owner) throw error;
-    stage.detail(`the sandbox ${name} is up already and is used`);
-    return { ...found, server: found.server, end: async () => staysUp(name) };
+    // A sandbox that belongs to another tour is not used; any other is used, and runs on afterwards.
+    if (!found?.server || readStateFile(found.dir)?.owner) throw error;
+    tour.detail(`the sandbox ${name} is up already and is used`);
+    return { ...found, server: found.server, end: async () => staysUpNotice(name) };
   }
 }
 
-const staysUp = (name: string): string =>
+const staysUpNotice = (name: string): string =>
   `The sandbox stays up. To end it: ./attune sandbox ${name === 'default' ? '' : `--name ${name} `}down`;
 
-async function guide(stage: Stage, { kubeconfig, dir }: TourSandbox): Promise<void> {
+async function showChanges(tour: Tour, { kubeconfig, dir }: TourSandbox): Promise<void> {
   const client = new KubeClient(await connect({ kubeconfig, env: {} }));
   try {
-    stage.title('A small application in namespace demo');
-    await stage.installDemo(client);
-    stage.title('The controller');
-    await stage.startController(kubeconfig, dir);
-    stage.title('A ConfigMap changes');
-    await stage.change(client, 'ConfigMap', 'app');
-    stage.title('A Secret changes');
-    await stage.change(client, 'Secret', 'db-password');
-    stage.finish();
+    tour.title('A small application in namespace demo');
+    await tour.installDemo(client);
+    tour.title('The controller');
+    await tour.startController(kubeconfig, dir);
+    tour.title('A ConfigMap changes');
+    await tour.change(client, 'ConfigMap', 'app');
+    tour.title('A Secret changes');
+    await tour.change(client, 'Secret', 'db-password');
+    tour.finish();
   } finally {
     client.close();
   }
 }
 
-/** The controller's outcomes are told as they come. */
-async function follow(name: string, stage: Stage, signal: AbortSignal): Promise<void> {
-  stage.suggest(name);
-  if (!signal.aborted) await Promise.race([once(signal, 'abort'), stage.controllerEnded]);
+/** Shows what the controller does until the user ends the tour. */
+async function follow(name: string, tour: Tour, signal: AbortSignal): Promise<void> {
+  tour.suggest(name);
+  if (!signal.aborted) await Promise.race([once(signal, 'abort'), tour.controllerEnded]);
 }

@@ -5,34 +5,34 @@ import { KubeError } from '../../kube/kube-error.ts';
 
 export const DEMO = 'demo';
 
-/** A workload of the demo application, and what makes it roll. */
+/** A workload of the demo application. */
 export interface DemoWorkload {
   readonly kind: WorkloadKind;
   readonly name: string;
   readonly replicas: number;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The pod spec's one container takes its variables from here. */
+  /** The source of its container's environment variables. */
   readonly from: { readonly configMap: string } | { readonly secret: string };
 }
 
 const AUTO = { 'reloader.stakater.com/auto': 'true' };
-const row = (kind: KindName) => kindNamed(kind) as WorkloadKind;
+const kindOf = (kind: KindName) => kindNamed(kind) as WorkloadKind;
 
-/** One that asks for everything it uses, one that asks for nothing, and two that share a Secret. */
+/** One workload asks for everything that it uses, one for nothing, and two share a Secret. */
 export const DEMO_WORKLOADS: readonly DemoWorkload[] = [
-  { kind: row('Deployment'), name: 'web', replicas: 2, annotations: AUTO, from: { configMap: 'app' } },
-  { kind: row('Deployment'), name: 'worker', replicas: 1, annotations: {}, from: { configMap: 'app' } },
+  { kind: kindOf('Deployment'), name: 'web', replicas: 2, annotations: AUTO, from: { configMap: 'app' } },
+  { kind: kindOf('Deployment'), name: 'worker', replicas: 1, annotations: {}, from: { configMap: 'app' } },
   {
-    kind: row('Deployment'),
+    kind: kindOf('Deployment'),
     name: 'api',
     replicas: 2,
     annotations: { 'secret.reloader.stakater.com/reload': 'db-password' },
     from: { secret: 'db-password' },
   },
-  { kind: row('StatefulSet'), name: 'db', replicas: 1, annotations: AUTO, from: { secret: 'db-password' } },
+  { kind: kindOf('StatefulSet'), name: 'db', replicas: 1, annotations: AUTO, from: { secret: 'db-password' } },
 ];
 
-/** Creates what is missing; what is there already, and may have been played with, stays as it is. */
+/** Creates what is missing; objects that exist, and that the user may have changed, stay as they are. */
 export async function installDemo(client: KubeClient, ownNamespace: string): Promise<void> {
   for (const name of [DEMO, ownNamespace]) await create(client, NAMESPACES, { metadata: { name } });
   const meta = (name: string) => ({ name, namespace: DEMO });
@@ -55,7 +55,7 @@ function manifest({ kind, name, replicas, annotations, from }: DemoWorkload): Bo
       replicas,
       selector: { matchLabels: labels },
       ...(kind.kind === 'StatefulSet' && { serviceName: name }),
-      // Nothing runs in these pods, so nothing has to be waited for when they end.
+      // Nothing runs in these pods, so they need no time to end.
       template: { metadata: { labels }, spec: { terminationGracePeriodSeconds: 0, containers: [container] } },
     },
   };

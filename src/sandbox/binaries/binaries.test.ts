@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ReleaseSite, releaseSite } from '../../../test/support/release-site.ts';
-import { type BinaryOptions, findBinaries, whatIsToCome } from './binaries.ts';
-import { BINARY_NAMES, type BinaryName } from './pins.ts';
-import { publishedChecksum } from './release.ts';
+import { type BinaryOptions, findBinaries, firstRunNotice } from './binaries.ts';
+import { publishedChecksum } from './download.ts';
+import { BINARY_NAMES, type BinaryName } from './projects.ts';
 
 let dir: string;
 let lines: string[];
@@ -47,7 +47,7 @@ describe.skipIf(process.platform !== 'linux')('programs from an official release
 
   test('are announced once, and what is done is told all the time', async () => {
     const states: string[] = [];
-    await find(['etcd', 'kubectl', 'kwok'], { activity: (state) => states.push(state) });
+    await find(['etcd', 'kubectl', 'kwok'], { showStatus: (status) => states.push(status) });
     expect(lines.filter((line) => line.startsWith('the first time'))).toEqual([lines[0]]);
     const steps = [
       /^etcd 3\.\S+ \(1 of 3\): loading etcd-v3/,
@@ -58,7 +58,7 @@ describe.skipIf(process.platform !== 'linux')('programs from an official release
     expect(states).toContainEqual(expect.stringMatching(/: loading kubectl, \d+ of \d+ MB$/));
     lines.length = 0;
     states.length = 0;
-    await find(['etcd', 'kubectl', 'kwok'], { activity: (state) => states.push(state) });
+    await find(['etcd', 'kubectl', 'kwok'], { showStatus: (status) => states.push(status) });
     expect([...lines, ...states]).toEqual([]);
   });
 
@@ -142,7 +142,7 @@ test('a folder named by the user is asked first, and what it lacks comes from th
 });
 
 test('a first start takes 8 to 15 minutes at worst, and that is said before', () => {
-  const text = whatIsToCome(['etcd', 'kubernetes', 'kwok'], '/cache');
+  const text = firstRunNotice(['etcd', 'kubernetes', 'kwok'], '/cache');
   expect(text).toMatch(/etcd 3\.\S+, kubernetes 1\.\S+, kwok 0\.\S+ must be fetched/);
   expect(text).toContain('about 8 to 15 minutes');
   expect(text).toContain('/cache');

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../../../test/support/wait.ts';
 import { identityOf } from '../processes/process-identity.ts';
 import { goBuild } from './go-build.ts';
-import { buildState, loadState } from './go-state.ts';
+import { buildOutput, listOutput } from './go-output.ts';
 
 const KWOK = 'sigs.k8s.io/kwok/cmd/kwok';
 
@@ -58,7 +58,7 @@ const gone = (all: readonly number[]) =>
 
 test('says what it does at every step, and leaves the program alone behind', async () => {
   const states: string[] = [];
-  await goBuild('kwok', ['kwok'], cache(), { ...options(), activity: (state) => states.push(state) });
+  await goBuild('kwok', ['kwok'], cache(), { ...options(), showStatus: (status) => states.push(status) });
   expect(states).toEqual([
     'looking at its sources',
     'loading its sources, module 1: k8s.io/api',
@@ -74,7 +74,7 @@ test('whoever calls it off leaves no compiler and no file', async () => {
   const stop = new AbortController();
   const building = goBuild('kwok', ['kwok'], cache(), {
     ...options(hanging()),
-    activity: () => {},
+    showStatus: () => {},
     signal: stop.signal,
   });
   building.catch(() => {});
@@ -91,7 +91,7 @@ function builder(end = '') {
     import { goBuild } from './go-build.ts';
     const options = ${JSON.stringify(options(hanging()))};
     process.on('SIGUSR2', () => { ${end} });
-    await goBuild('kwok', ['kwok'], ${JSON.stringify(cache())}, { ...options, activity: () => {} });`;
+    await goBuild('kwok', ['kwok'], ${JSON.stringify(cache())}, { ...options, showStatus: () => {} });`;
   const argv = ['--input-type=module-typescript', '-e', script];
   return spawn(process.execPath, argv, { cwd: import.meta.dirname, stdio: 'ignore' });
 }
@@ -114,13 +114,13 @@ test('after kill -9 the compilers go too, and the next one clears up', async () 
   program.kill('SIGKILL');
   await once(program, 'exit');
   await gone(all);
-  await goBuild('kwok', ['kwok'], cache(), { ...options(), activity: () => {} });
+  await goBuild('kwok', ['kwok'], cache(), { ...options(), showStatus: () => {} });
   expect(readdirSync(cache())).toEqual(['kwok']);
 });
 
 test('several programs are linked when the last of them has come', () => {
   const states: string[] = [];
-  const { line } = buildState(['a/one', 'a/two'], 9, (state) => states.push(state));
+  const { line } = buildOutput(['a/one', 'a/two'], 9, (status) => states.push(status));
   for (const text of ['a/lib', 'a/one', 'go: downloading b v1', 'a/two']) line(text);
   expect(states.slice(1)).toEqual([
     'compiling, package 1 of at most 9: a/lib',
@@ -131,7 +131,7 @@ test('several programs are linked when the last of them has come', () => {
 });
 
 test('only packages are counted, not what is loaded for them', () => {
-  const { line, packages } = loadState(() => {});
+  const { line, packages } = listOutput(() => {});
   for (const text of ['go: downloading a v1', 'fmt', 'a', 'go: downloading b v1', 'b']) line(text);
   expect(packages()).toBe(3);
 });

@@ -3,55 +3,55 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Environment } from '../folders.ts';
-import { atExit } from '../processes/at-exit.ts';
-import { leashed, NOT_FOUND } from '../processes/leash.ts';
-import { buildState, loadState } from './go-state.ts';
-import { type BinaryName, COMPONENTS, type ComponentName } from './pins.ts';
-import type { Activity } from './release.ts';
+import { NOT_FOUND, spawnDependent } from '../processes/dependent-process.ts';
+import { onExit } from '../processes/exit-hooks.ts';
+import type { ShowStatus } from '../progress.ts';
+import { buildOutput, listOutput } from './go-output.ts';
+import { type BinaryName, PROJECTS, type ProjectName } from './projects.ts';
 
-/** Builds programs of one component into `folder`, from the module that pins them and the sums of all their sources. */
+/** Builds programs of one project into `folder`. Its Go module pins the version and the checksums of all sources. */
 export async function goBuild(
-  component: ComponentName,
+  project: ProjectName,
   binaries: readonly BinaryName[],
   folder: string,
   options: {
     readonly modules: string;
     readonly env: Environment;
-    readonly activity: Activity;
+    readonly showStatus: ShowStatus;
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<void> {
-  const module = join(options.modules, component);
+  const module = join(options.modules, project);
   if (!existsSync(join(module, 'go.mod'))) throw new Error('the pinned Go modules are part of the repository only');
   await inScratch(join(folder, '.build'), async (scratch, temporary) => {
-    // What Go puts aside while it works goes with the scratch folder, also when it is killed.
+    // Go's temporary files are removed with the scratch folder, also when Go is killed.
     const env = { ...options.env, CGO_ENABLED: '0', GOWORK: 'off', GOTMPDIR: temporary };
     const go: Go = { cwd: module, env, signal: options.signal };
-    const { packages, linkerFlags } = COMPONENTS[component];
-    const wanted = binaries.map((binary) => packages[binary] ?? binary);
-    const loading = loadState(options.activity);
-    await run(go, ['list', '-deps', ...wanted], loading.line);
-    const building = buildState(wanted, loading.packages(), options.activity);
-    // With a single package the output is named, as its import path may end in a version; with several, the folder is.
+    const { packages, linkerFlags } = PROJECTS[project];
+    const programs = binaries.map((binary) => packages[binary] ?? binary);
+    const list = listOutput(options.showStatus);
+    await run(go, ['list', '-deps', ...programs], list.line);
+    const build = buildOutput(programs, list.packages(), options.showStatus);
+    // Go names a program after the last part of its package's path, which may be a version: so a single one is named here.
     const output = binaries.length === 1 ? join(scratch, binaries[0] ?? '') : scratch;
-    await run(go, ['build', '-v', '-trimpath', '-ldflags', linkerFlags, '-o', output, ...wanted], building.line);
+    await run(go, ['build', '-v', '-trimpath', '-ldflags', linkerFlags, '-o', output, ...programs], build.line);
     for (const binary of binaries) await rename(join(scratch, binary), join(folder, binary));
   });
 }
 
-/** A folder that is there for the work alone, with one for temporary files in it; whatever happens, it does not stay. */
+/** Runs `work` with an empty folder and a folder for temporary files inside; afterwards both are removed. */
 async function inScratch(scratch: string, work: (scratch: string, temporary: string) => Promise<void>): Promise<void> {
   const temporary = join(scratch, '.tmp');
   await rm(scratch, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true });
-  // The programs were killed just before and may still be at their last file.
+  // Programs that were killed just before may still be writing.
   const remove = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 };
-  const callOff = atExit(() => rmSync(scratch, remove));
+  const removeHook = onExit(() => rmSync(scratch, remove));
   try {
     await work(scratch, temporary);
   } finally {
     await rm(scratch, remove);
-    callOff();
+    removeHook();
   }
 }
 
@@ -61,9 +61,9 @@ interface Go {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Runs the go command, with each line of its output going to `line`. */
+/** Runs the go command and calls `line` with each line of its output. */
 async function run(go: Go, args: readonly string[], line: (text: string) => void): Promise<void> {
-  const { outputs, ended } = leashed(['go', ...args], go);
+  const { outputs, ended } = spawnDependent(['go', ...args], go);
   const lines: string[] = [];
   const keep = (text: string) => {
     lines.push(text);

@@ -12,8 +12,8 @@ export interface ApiAnswer {
 }
 
 /**
- * One request to the API server on a connection of its own. Every request has a deadline: an API server without its etcd
- * does not fail, it hangs.
+ * One request to the API server, on a connection of its own. It has a deadline, because an API server whose etcd is gone
+ * does not answer with an error: it hangs.
  */
 export function apiRequest(
   access: ApiAccess,
@@ -48,7 +48,7 @@ export function apiRequest(
   });
 }
 
-/** Node sends no length with the body of a DELETE by itself, and then the API server does not see the body. */
+/** With a DELETE Node sends no content-length by itself, and without it the API server ignores the body. */
 function bodyHeaders(body: string, contentType = 'application/json') {
   return { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
 }

@@ -1,93 +1,93 @@
 import { statfsSync } from 'node:fs';
-import type { Progress } from '../binaries/release.ts';
 import type { Environment } from '../folders.ts';
-import { end, lastLines, logFile, type RecordedProcess, start } from '../processes/recorded-process.ts';
+import { type Daemon, startDaemon, terminate } from '../processes/daemon.ts';
+import { lastLines, logFile } from '../processes/process-logs.ts';
+import type { Say } from '../progress.ts';
 import { type ControlPlaneComponent, type ControlPlaneSettings, commandLine } from './control-plane.ts';
 
-/** A component has ended that should not have. */
+/** A component has ended although nobody ended it. */
 export class ComponentEnded extends Error {
   readonly portTaken: boolean;
 
   constructor(dir: string, component: string, how: string) {
     const lines = lastLines(dir, component);
-    const log = lines.map((line) => `\n    ${line}`).join('');
     const file = logFile(dir, component);
-    super(
-      `${component} ${how}; ${lines.length > 0 ? `the last lines of ${file}:${log}` : `${file} is empty`}${full(dir)}`,
-    );
+    const log = lines.map((line) => `\n    ${line}`).join('');
+    const why = lines.length > 0 ? `the last lines of ${file}:${log}` : `${file} is empty`;
+    super(`${component} ${how}; ${why}${fullDiskNote(dir)}`);
     this.portTaken = lines.some((line) => line.includes('address already in use'));
   }
 }
 
-/** A full disk is the cause of much that no log can tell. */
-function full(dir: string): string {
+/** On a full disk programs end without being able to log why. */
+function fullDiskNote(dir: string): string {
   try {
     const { blocks, bavail } = statfsSync(dir);
     return blocks > 0 && bavail === 0 ? `\nno space is left on the disk of ${dir}` : '';
   } catch {
-    return ''; // somebody has cleared it away meanwhile
+    return ''; // the folder has been removed meanwhile
   }
 }
 
-/** The processes of one sandbox, and what to do when one of them ends unasked. */
+/** The running components of one sandbox. */
 export class Components {
-  readonly #processes = new Map<ControlPlaneComponent, RecordedProcess>();
+  readonly #running = new Map<ControlPlaneComponent, Daemon>();
   readonly #settings: ControlPlaneSettings;
   readonly #env: Environment;
-  readonly #dir: string;
-  /** Told when a component ends unasked: by default whoever reads the progress. */
-  #ended: (error: ComponentEnded) => void;
-  readonly #progress: (error: ComponentEnded) => void;
+  readonly #say: Say;
+  /** Set while the sandbox starts: aborted when a component ends. Later that is only reported. */
+  #starting: AbortController | undefined;
 
-  constructor(dir: string, settings: ControlPlaneSettings, env: Environment, progress: Progress) {
-    this.#dir = dir;
+  constructor(settings: ControlPlaneSettings, env: Environment, say: Say) {
     this.#settings = settings;
-    // Nothing of the caller's settings may change a component's behaviour.
-    this.#env = { PATH: env['PATH'], HOME: dir, TMPDIR: env['TMPDIR'] };
-    this.#progress = (error) => progress(error.message);
-    this.#ended = this.#progress;
+    // No other variable of the user may change what a component does.
+    this.#env = { PATH: env['PATH'], HOME: settings.dir, TMPDIR: env['TMPDIR'] };
+    this.#say = say;
   }
 
   start(component: ControlPlaneComponent): void {
+    const { dir } = this.#settings;
     const argv = commandLine(component, this.#settings);
-    const process = start(this.#dir, { name: component, argv, env: this.#env });
-    this.#processes.set(component, process);
-    void process.ended.then(({ words }) => {
-      if (this.#processes.get(component) !== process) return;
-      this.#processes.delete(component);
-      this.#ended(new ComponentEnded(this.#dir, component, words));
+    const daemon = startDaemon(dir, { name: component, argv, env: this.#env });
+    this.#running.set(component, daemon);
+    void daemon.ended.then(({ description }) => {
+      if (this.#running.get(component) !== daemon) return;
+      this.#running.delete(component);
+      const error = new ComponentEnded(dir, component, description);
+      if (this.#starting) this.#starting.abort(error);
+      else this.#say(error.message);
     });
   }
 
-  /** Runs `work`, and breaks it off when a component ends or `outer` says so. */
-  async during(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const ended = new AbortController();
-    this.#ended = (error) => ended.abort(error);
-    const signal = outer ? AbortSignal.any([outer, ended.signal]) : ended.signal;
+  /** Runs `startUp`; stops it when a component ends, or when `caller` is aborted. */
+  async duringStartUp(caller: AbortSignal | undefined, startUp: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.#starting = new AbortController();
+    const signal = AbortSignal.any([this.#starting.signal, ...(caller ? [caller] : [])]);
     try {
-      await work(signal);
+      await startUp(signal);
       signal.throwIfAborted();
     } catch (error) {
-      this.dismiss();
+      this.expectEnd();
       throw signal.aborted ? signal.reason : error;
+    } finally {
+      this.#starting = undefined;
     }
-    this.#ended = this.#progress;
   }
 
   async kill(component: ControlPlaneComponent): Promise<void> {
-    const process = this.#processes.get(component);
-    if (!process) throw new Error(`${component} does not run`);
-    this.#processes.delete(component);
-    await end(process.identity, 0);
-    await process.ended;
+    const daemon = this.#running.get(component);
+    if (!daemon) throw new Error(`${component} does not run`);
+    this.#running.delete(component);
+    await terminate(daemon.identity, 0);
+    await daemon.ended;
   }
 
-  /** From now on nobody is surprised when a component ends. */
-  dismiss(): void {
-    this.#processes.clear();
+  /** From now on the end of a component is not reported. */
+  expectEnd(): void {
+    this.#running.clear();
   }
 
-  release(): void {
-    for (const process of this.#processes.values()) process.release();
+  detach(): void {
+    for (const daemon of this.#running.values()) daemon.detach();
   }
 }

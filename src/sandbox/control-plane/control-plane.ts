@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import type { BinaryName } from '../binaries/pins.ts';
+import type { BinaryName } from '../binaries/projects.ts';
 
-/** The processes of a sandbox, in the order in which they are started. */
+/** The programs of the control plane, in the order in which they are started. */
 export type ControlPlaneComponent = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kwok';
 
 export const API_COMPONENTS: readonly ControlPlaneComponent[] = ['etcd', 'kube-apiserver'];
 export const NODE_COMPONENTS: readonly ControlPlaneComponent[] = ['kube-controller-manager', 'kube-scheduler', 'kwok'];
 
 /** The files of a sandbox's folder. */
-export function layout(dir: string) {
+export function sandboxFiles(dir: string) {
   const certificates = join(dir, 'certificates');
   return {
     data: join(dir, 'etcd'),
     certificates,
-    /** The API server makes its own certificate and puts its authority into the same file. */
+    /** The API server makes its own certificate, and appends the certificate authority to it. */
     authority: join(certificates, 'apiserver.crt'),
     signingKey: join(dir, 'service-accounts.key'),
     verifyingKey: join(dir, 'service-accounts.pub'),
@@ -55,8 +55,8 @@ export function etcdUrl(ports: Ports): string {
 
 const ARGUMENTS: Readonly<Record<ControlPlaneComponent, (settings: ControlPlaneSettings) => readonly string[]>> = {
   etcd: ({ dir, ports, etcdQuotaBytes }) => [
-    `--data-dir=${layout(dir).data}`,
-    // Nobody's data lives here: losing the last second with the machine's power is fine, waiting for the disk is not.
+    `--data-dir=${sandboxFiles(dir).data}`,
+    // A power failure may cost the last second of data, which nobody needs; waiting for the disk would cost time.
     '--unsafe-no-fsync',
     `--listen-client-urls=${etcdUrl(ports)}`,
     `--advertise-client-urls=${etcdUrl(ports)}`,
@@ -71,36 +71,38 @@ const ARGUMENTS: Readonly<Record<ControlPlaneComponent, (settings: ControlPlaneS
     '--bind-address=127.0.0.1',
     `--secure-port=${ports.api}`,
     '--advertise-address=127.0.0.1',
-    // The Service "kubernetes" may not have a loopback endpoint, and nothing in the sandbox goes through it.
+    // The Service "kubernetes" may not have a loopback address as its endpoint, and nothing in the sandbox uses it.
     '--endpoint-reconciler-type=none',
-    `--cert-dir=${layout(dir).certificates}`,
-    `--token-auth-file=${layout(dir).tokens}`,
+    `--cert-dir=${sandboxFiles(dir).certificates}`,
+    `--token-auth-file=${sandboxFiles(dir).tokens}`,
     '--authorization-mode=RBAC',
     '--service-account-issuer=https://kubernetes.default.svc',
-    `--service-account-signing-key-file=${layout(dir).signingKey}`,
-    `--service-account-key-file=${layout(dir).verifyingKey}`,
+    `--service-account-signing-key-file=${sandboxFiles(dir).signingKey}`,
+    `--service-account-key-file=${sandboxFiles(dir).verifyingKey}`,
     '--service-cluster-ip-range=10.0.0.0/16',
     '--allow-privileged=true',
-    ...(audit ? [`--audit-policy-file=${layout(dir).auditPolicy}`, `--audit-log-path=${layout(dir).auditLog}`] : []),
+    ...(audit
+      ? [`--audit-policy-file=${sandboxFiles(dir).auditPolicy}`, `--audit-log-path=${sandboxFiles(dir).auditLog}`]
+      : []),
   ],
   'kube-controller-manager': ({ dir, ports }) => [
-    ...client(dir, 'kube-controller-manager', ports.controllerManager),
-    `--service-account-private-key-file=${layout(dir).signingKey}`,
-    `--root-ca-file=${layout(dir).authority}`,
+    ...clientFlags(dir, 'kube-controller-manager', ports.controllerManager),
+    `--service-account-private-key-file=${sandboxFiles(dir).signingKey}`,
+    `--root-ca-file=${sandboxFiles(dir).authority}`,
   ],
-  'kube-scheduler': ({ dir, ports }) => client(dir, 'kube-scheduler', ports.scheduler),
+  'kube-scheduler': ({ dir, ports }) => clientFlags(dir, 'kube-scheduler', ports.scheduler),
   kwok: ({ dir }) => [
-    `--kubeconfig=${layout(dir).componentKubeconfig('kwok')}`,
-    `--config=${layout(dir).stages}`,
+    `--kubeconfig=${sandboxFiles(dir).componentKubeconfig('kwok')}`,
+    `--config=${sandboxFiles(dir).stages}`,
     '--manage-all-nodes=true',
     '--node-lease-duration-seconds=40',
     '--node-ip=127.0.0.1',
   ],
 };
 
-/** What the two Kubernetes programs that are clients of the API server have in common. */
-function client(dir: string, component: ControlPlaneComponent, port: number): readonly string[] {
-  const kubeconfig = layout(dir).componentKubeconfig(component);
+/** The flags that the controller manager and the scheduler share. */
+function clientFlags(dir: string, component: ControlPlaneComponent, port: number): readonly string[] {
+  const kubeconfig = sandboxFiles(dir).componentKubeconfig(component);
   return [
     `--kubeconfig=${kubeconfig}`,
     '--bind-address=127.0.0.1',

@@ -2,14 +2,11 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { Ports } from './control-plane.ts';
 
-/**
- * Below the range from which systems take the ports of outgoing connections, so that none of those slips in between the
- * choice of a port and its use.
- */
+/** Below the ephemeral ports, so that no outgoing connection takes a port between its choice and its use. */
 const FIRST = 20_000;
 const LAST = 32_000;
 
-/** Free ports on loopback, all different. Another program may still be faster: who uses them must be able to retry. */
+/** Free ports on loopback, all different. Another program may still take one before its use: callers must retry. */
 export async function freePorts(): Promise<Ports> {
   const taken = new Set<number>();
   const next = async () => {

@@ -1,18 +1,18 @@
 /**
- * What kwok does with nodes and pods. Two labels let a test say otherwise:
+ * kwok's Stage objects: what it does with nodes and pods. Two labels on a pod change that:
  *
  *  - `sandbox.attune.dev/ready: "false"` keeps a pod running and unready; changing the label changes the readiness.
  *  - `sandbox.attune.dev/complete: "succeeded"` or `"failed"` ends a running pod. Without it a Job's pod runs on.
  *
- * Pods of the images that run as processes of this machine are left alone altogether.
+ * kwok leaves pods alone whose image the pod runner runs as processes of this machine.
  */
 export const READY_LABEL = 'sandbox.attune.dev/ready';
 export const COMPLETE_LABEL = 'sandbox.attune.dev/complete';
 
-/** The stages as kwok reads them, for pods other than those of `processImages`. */
+/** The stages as YAML for kwok; pods of `processImages` are left to the pod runner. */
 export function stages(processImages: readonly string[]): string {
   const documents = [nodeInitialize(), nodeHeartbeat(), ...podStages(processImages)];
-  // JSON is YAML; a document per stage.
+  // JSON is valid YAML; one document per stage.
   return documents.map((document) => JSON.stringify(document)).join('\n---\n');
 }
 
@@ -29,7 +29,7 @@ const isNot = (key: string, ...values: string[]): Expression => ({ key, operator
 const READY = '.status.conditions.[] | select( .type == "Ready" ) | .status';
 const PHASE = '.status.phase';
 const DELETED: Expression = { key: '.metadata.deletionTimestamp', operator: 'Exists' };
-const KEPT: Expression = { key: '.metadata.deletionTimestamp', operator: 'DoesNotExist' };
+const NOT_DELETED: Expression = { key: '.metadata.deletionTimestamp', operator: 'DoesNotExist' };
 const WANTS_UNREADY = `.metadata.labels["${READY_LABEL}"]`;
 const WANTS_END = `.metadata.labels["${COMPLETE_LABEL}"]`;
 
@@ -44,27 +44,29 @@ function stage(kind: 'Pod' | 'Node', name: string, matchExpressions: readonly Ex
 
 function podStages(processImages: readonly string[]) {
   // ghcr.io/some/attune:1.0@sha256:… → attune
-  const foreign = isNot('.spec.containers.[].image | sub("^.*/"; "") | sub("[:@].*$"; "")', ...processImages);
+  const notProcess = isNot('.spec.containers.[].image | sub("^.*/"; "") | sub("[:@].*$"; "")', ...processImages);
   const pod = (name: string, expressions: readonly Expression[], next: object) =>
-    stage('Pod', name, [foreign, ...expressions], next);
+    stage('Pod', name, [notProcess, ...expressions], next);
   return [
-    pod('pod-start', [KEPT, is(PHASE, 'Pending'), isNot(WANTS_UNREADY, 'false')], { statusTemplate: running(true) }),
-    pod('pod-start-unready', [KEPT, is(PHASE, 'Pending'), is(WANTS_UNREADY, 'false')], {
-      statusTemplate: running(false),
-    }),
-    pod('pod-ready', [KEPT, is(PHASE, 'Running'), isNot(WANTS_UNREADY, 'false'), isNot(READY, 'True')], {
+    pod('pod-start', [NOT_DELETED, is(PHASE, 'Pending'), isNot(WANTS_UNREADY, 'false')], {
       statusTemplate: running(true),
     }),
-    pod('pod-unready', [KEPT, is(PHASE, 'Running'), is(WANTS_UNREADY, 'false'), isNot(READY, 'False')], {
+    pod('pod-start-unready', [NOT_DELETED, is(PHASE, 'Pending'), is(WANTS_UNREADY, 'false')], {
       statusTemplate: running(false),
     }),
-    pod('pod-succeed', [KEPT, is(PHASE, 'Running'), is(WANTS_END, 'succeeded')], { statusTemplate: ended(0) }),
-    pod('pod-fail', [KEPT, is(PHASE, 'Running'), is(WANTS_END, 'failed')], { statusTemplate: ended(1) }),
+    pod('pod-ready', [NOT_DELETED, is(PHASE, 'Running'), isNot(WANTS_UNREADY, 'false'), isNot(READY, 'True')], {
+      statusTemplate: running(true),
+    }),
+    pod('pod-unready', [NOT_DELETED, is(PHASE, 'Running'), is(WANTS_UNREADY, 'false'), isNot(READY, 'False')], {
+      statusTemplate: running(false),
+    }),
+    pod('pod-succeed', [NOT_DELETED, is(PHASE, 'Running'), is(WANTS_END, 'succeeded')], { statusTemplate: ended(0) }),
+    pod('pod-fail', [NOT_DELETED, is(PHASE, 'Running'), is(WANTS_END, 'failed')], { statusTemplate: ended(1) }),
     pod('pod-delete', [DELETED], { delete: true }),
   ];
 }
 
-/** A pod that runs since now, or since it ran already. */
+/** The status of a running pod; one that runs already keeps its start time. */
 function running(ready: boolean): string {
   return `
 {{ $now := Now }}
@@ -166,7 +168,7 @@ nodeInfo:
   return stage('Node', 'node-initialize', [isNot(READY, 'True')], { statusTemplate });
 }
 
-/** kwok renews the nodes' leases by itself; this keeps the conditions fresh for people who look at them. */
+/** kwok renews the leases of nodes by itself; this renews the heartbeat times of their conditions. */
 function nodeHeartbeat() {
   const heartbeat = stage('Node', 'node-heartbeat', [is(PHASE, 'Running'), is(READY, 'True')], {
     statusTemplate: `\n{{ $now := Now }}\n${nodeConditions()}\n`,

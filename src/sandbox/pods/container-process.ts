@@ -1,21 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../folders.ts';
-import { end, forget, type RecordedProcess, recorded, start } from '../processes/recorded-process.ts';
+import { type Daemon, daemonsIn, removePidFile, startDaemon, terminate } from '../processes/daemon.ts';
 import type { PodContainer } from './pod.ts';
-import { expand, NotConfigured } from './pod-environment.ts';
+import { ContainerConfigError, expand } from './pod-environment.ts';
 import { runProbe } from './probe.ts';
 
-/** What a container needs to become a process. */
-export interface ContainerSetting {
+export interface ContainerOptions {
   readonly dir: string;
-  /** The name of its record and log. */
+  /** The name of its pid file and log. */
   readonly name: string;
   readonly program: readonly string[];
   readonly host: string;
-  readonly restarts: 'Always' | 'OnFailure' | 'Never';
-  /** What every process of the pod gets, before the author's own variables. */
-  readonly base: Environment;
-  /** The author's variables; asked at each start, as Secrets and ConfigMaps change. */
+  readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
+  /** Variables that are not in the container's spec; those of the spec override them. */
+  readonly baseEnv: Environment;
+  /** The variables of the spec; read at each start, as Secrets and ConfigMaps change. */
   readonly variables: () => Promise<Record<string, string>>;
   readonly changed: () => void;
 }
@@ -32,36 +31,36 @@ interface Terminated {
   readonly finishedAt: string;
 }
 
-/** Waits between restarts double up to the last; the kubelet's are ten times as long. */
+/** The pause before a restart doubles each time up to the last; the kubelet's pauses are ten times as long. */
 const FIRST_BACKOFF_MS = 1000;
 const LAST_BACKOFF_MS = 30_000;
 
-/** One container as a process of this machine: started, watched by its probes, restarted as the pod's policy says. */
+/** Runs one container as a process of this machine, with its probes and its restart policy. */
 export class ContainerProcess {
   readonly spec: PodContainer;
-  readonly #setting: ContainerSetting;
+  readonly #options: ContainerOptions;
   #state: State = { waiting: { reason: 'ContainerCreating' } };
   #lastState: State | undefined;
   #restarts = 0;
   #started = false;
   #ready = false;
-  #process: RecordedProcess | undefined;
+  #process: Daemon | undefined;
 
-  constructor(spec: PodContainer, setting: ContainerSetting) {
+  constructor(spec: PodContainer, options: ContainerOptions) {
     this.spec = spec;
-    this.#setting = setting;
+    this.#options = options;
   }
 
   get ready(): boolean {
     return this.#ready;
   }
 
-  /** The exit code of a container that will not run again. */
+  /** The exit code, once the container has ended and is not restarted. */
   get exitCode(): number | undefined {
     return 'terminated' in this.#state ? this.#state.terminated.exitCode : undefined;
   }
 
-  /** As the API server wants to read it. */
+  /** An element of the pod's `containerStatuses`. */
   get status(): object {
     return {
       name: this.spec.name,
@@ -75,33 +74,32 @@ export class ContainerProcess {
     };
   }
 
-  /** Runs until the container has ended for good, or until aborted; `stop` ends a process that still runs then. */
+  /** Returns when the container has ended and is not restarted, or when aborted; then `stop` ends its process. */
   async run(signal: AbortSignal): Promise<void> {
     for (let backoffMs = FIRST_BACKOFF_MS; !signal.aborted; backoffMs = Math.min(backoffMs * 2, LAST_BACKOFF_MS)) {
       const ended = await this.#runOnce(signal);
       if (signal.aborted) return;
-      if (ended && !this.#runsAgain(ended)) {
-        this.#become({ terminated: ended });
+      if (ended && !this.#isRestarted(ended)) {
+        this.#setState({ terminated: ended });
         return;
       }
       if (ended) {
         this.#lastState = { terminated: ended };
         this.#restarts++;
-        this.#become({ waiting: { reason: 'CrashLoopBackOff' } });
+        this.#setState({ waiting: { reason: 'CrashLoopBackOff' } });
       }
       await delay(backoffMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** SIGTERM, and SIGKILL after the grace. */
   async stop(graceMs: number): Promise<void> {
     if (!this.#process) return;
-    await end(this.#process.identity, graceMs);
+    await terminate(this.#process.identity, graceMs);
     await this.#process.ended;
-    forget(this.#setting.dir, this.#setting.name);
+    removePidFile(this.#options.dir, this.#options.name);
   }
 
-  /** undefined: it could not even be started. */
+  /** Undefined if the container could not be started, or is being stopped. */
   async #runOnce(signal: AbortSignal): Promise<Terminated | undefined> {
     const process = await this.#start();
     if (!process) return undefined;
@@ -111,7 +109,7 @@ export class ContainerProcess {
     signal.addEventListener('abort', () => over.abort(), { once: true });
     this.#started = !this.spec.startupProbe;
     this.#ready = this.#started && !this.spec.readinessProbe;
-    this.#become({ running: { startedAt } });
+    this.#setState({ running: { startedAt } });
     const probes = this.#probe(process, over.signal);
     const stopped = new Promise<undefined>((resolve) => {
       over.signal.addEventListener('abort', () => resolve(undefined), { once: true });
@@ -123,32 +121,32 @@ export class ContainerProcess {
     if (!ending) return undefined;
     this.#process = undefined;
     this.#started = false;
-    forget(this.#setting.dir, this.#setting.name);
+    removePidFile(this.#options.dir, this.#options.name);
     const { exitCode } = ending;
     return { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt, finishedAt: now() };
   }
 
-  async #start(): Promise<RecordedProcess | undefined> {
-    const { dir, name, program, base } = this.#setting;
+  async #start(): Promise<Daemon | undefined> {
+    const { dir, name, program, baseEnv } = this.#options;
     try {
-      const variables = await this.#setting.variables();
-      // The first word of `command` is the image's program, in whose place ours is run.
+      const variables = await this.#options.variables();
+      // The first word of `command` is the program of the image, which is replaced by ours.
       const words = [...(this.spec.command ?? []).slice(1), ...(this.spec.args ?? [])];
       const argv = [...program, ...words.map((word) => expand(word, variables))];
-      const before = recorded(dir).get(name);
-      if (before) await end(before, 0); // left over from a runner that was killed
-      return start(dir, { name, argv, env: { ...base, ...variables } });
+      const before = daemonsIn(dir).get(name);
+      if (before) await terminate(before, 0); // left by a pod runner that was killed
+      return startDaemon(dir, { name, argv, env: { ...baseEnv, ...variables } });
     } catch (error) {
-      if (!(error instanceof NotConfigured)) throw error;
-      this.#become({ waiting: { reason: 'CreateContainerConfigError', message: error.message } });
+      if (!(error instanceof ContainerConfigError)) throw error;
+      this.#setState({ waiting: { reason: 'CreateContainerConfigError', message: error.message } });
       return undefined;
     }
   }
 
-  async #probe(process: RecordedProcess, signal: AbortSignal): Promise<void> {
+  async #probe(process: Daemon, signal: AbortSignal): Promise<void> {
     const { startupProbe, readinessProbe, livenessProbe } = this.spec;
-    const { host } = this.#setting;
-    const kill = () => void end(process.identity, 0);
+    const { host } = this.#options;
+    const kill = () => void terminate(process.identity, 0);
     if (startupProbe) {
       const up = new AbortController();
       await runProbe(startupProbe, this.spec, host, {
@@ -176,23 +174,23 @@ export class ContainerProcess {
     ]);
   }
 
-  #runsAgain({ exitCode }: Terminated): boolean {
-    const { restarts } = this.#setting;
-    return restarts === 'Always' || (restarts === 'OnFailure' && exitCode !== 0);
+  #isRestarted({ exitCode }: Terminated): boolean {
+    const { restartPolicy } = this.#options;
+    return restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0);
   }
 
   #setReady(ready: boolean): void {
     this.#ready = ready;
-    this.#setting.changed();
+    this.#options.changed();
   }
 
-  #become(state: State): void {
+  #setState(state: State): void {
     this.#state = state;
-    this.#setting.changed();
+    this.#options.changed();
   }
 }
 
-/** The API server knows seconds only. */
+/** The API server accepts whole seconds only. */
 export function now(): string {
   return `${new Date().toISOString().slice(0, 19)}Z`;
 }

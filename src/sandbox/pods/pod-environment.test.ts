@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Pod, PodContainer } from './pod.ts';
-import { expand, NotConfigured, parseQuantity, podEnvironment, type ReadData } from './pod-environment.ts';
+import { ContainerConfigError, expand, parseQuantity, podEnvironment, type ReadData } from './pod-environment.ts';
 
 const pod: Pod = {
   metadata: {
@@ -60,11 +60,11 @@ describe('the environment of a pod', () => {
   test('what is missing and not optional stops the start, without a value in the words', async () => {
     const ref = { name: 's', key: 'other' };
     const needs = environment({ env: [{ name: 'X', valueFrom: { secretKeyRef: ref } }] });
-    await expect(needs).rejects.toThrow(NotConfigured);
+    await expect(needs).rejects.toThrow(ContainerConfigError);
     await expect(needs).rejects.not.toThrow('hidden');
     const env = [{ name: 'X', valueFrom: { secretKeyRef: { ...ref, optional: true } } }];
     expect(await environment({ env })).toEqual({});
-    await expect(environment({ envFrom: [{ configMapRef: { name: 'none' } }] })).rejects.toThrow(NotConfigured);
+    await expect(environment({ envFrom: [{ configMapRef: { name: 'none' } }] })).rejects.toThrow(ContainerConfigError);
   });
 });
 

@@ -1,13 +1,13 @@
 import { availableParallelism, totalmem } from 'node:os';
 import type { KeyRef, Pod, PodContainer, PodVariable } from './pod.ts';
 
-/** The data of a ConfigMap or Secret, decoded; undefined when there is no such object. */
+/** Reads the decoded data of a ConfigMap or Secret; undefined if there is no such object. */
 export type ReadData = (kind: 'ConfigMap' | 'Secret', name: string) => Promise<Record<string, string> | undefined>;
 
-/** A container cannot be started for now, in the kubelet's words for it. */
-export class NotConfigured extends Error {}
+/** A container cannot be started until its configuration exists; the message is that of the kubelet. */
+export class ContainerConfigError extends Error {}
 
-/** The environment that the pod's author asked for; throws NotConfigured while something named in it is missing. */
+/** The environment of a container as in its spec; throws ContainerConfigError while something named in it is missing. */
 export async function podEnvironment(
   pod: Pod,
   container: PodContainer,
@@ -15,7 +15,7 @@ export async function podEnvironment(
   read: ReadData,
 ): Promise<Record<string, string>> {
   const context: Context = { pod, container, podIP, read };
-  const result = await wholeObjects(context);
+  const result = await variablesFromObjects(context);
   for (const variable of container.env ?? []) {
     const value = await variableOf(variable, context);
     if (value !== undefined) result[variable.name] = expand(value, result);
@@ -23,19 +23,19 @@ export async function podEnvironment(
   return result;
 }
 
-async function wholeObjects({ container, read }: Context): Promise<Record<string, string>> {
+async function variablesFromObjects({ container, read }: Context): Promise<Record<string, string>> {
   const result: Record<string, string> = {};
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
     const ref = configMapRef ?? secretRef;
     if (!ref) continue;
     const data = await read(configMapRef ? 'ConfigMap' : 'Secret', ref.name);
-    if (!data && !ref.optional) throw new NotConfigured(`"${ref.name}" not found`);
+    if (!data && !ref.optional) throw new ContainerConfigError(`"${ref.name}" not found`);
     for (const [key, value] of Object.entries(data ?? {})) result[`${prefix}${key}`] = value;
   }
   return result;
 }
 
-/** $(NAME) becomes the variable's value, $$(NAME) the words $(NAME); an unknown name stays as it is. */
+/** $(NAME) becomes the value of the variable, $$(NAME) becomes the text $(NAME); an unknown $(NAME) stays as it is. */
 export function expand(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replace(/\$(\$)?\(([^()\s]+)\)/g, (whole, escaped: string | undefined, name: string) => {
     return escaped ? whole.slice(1) : (variables[name] ?? whole);
@@ -65,7 +65,9 @@ async function keyOf({ read }: Context, kind: 'ConfigMap' | 'Secret', ref: KeyRe
   const data = await read(kind, ref.name);
   const value = data?.[ref.key];
   if (value !== undefined || ref.optional) return value;
-  throw new NotConfigured(data ? `couldn't find key ${ref.key} in ${kind} ${ref.name}` : `"${ref.name}" not found`);
+  throw new ContainerConfigError(
+    data ? `couldn't find key ${ref.key} in ${kind} ${ref.name}` : `"${ref.name}" not found`,
+  );
 }
 
 function fieldOf({ pod, podIP }: Context, path: string): string {
@@ -86,7 +88,7 @@ function fieldOf({ pod, podIP }: Context, path: string): string {
   return fields[path] ?? '';
 }
 
-/** As the kubelet has it: in units of the divisor, rounded up; what is not limited is limited by the machine. */
+/** As in the kubelet: in units of the divisor, rounded up; without a limit the machine's own size is the limit. */
 function resourceOf(container: PodContainer, resource: string, divisor = '1'): string {
   const [kind = '', name = ''] = resource.split('.', 2);
   const given = container.resources?.[kind as 'limits' | 'requests']?.[name];

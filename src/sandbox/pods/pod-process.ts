@@ -2,37 +2,38 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataObject } from '../../api/objects.ts';
-import { CONFIG_MAPS, SECRETS } from '../../api/resources.ts';
+import { CONFIG_MAPS, PODS, SECRETS } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
-import { writeKubeconfig } from '../control-plane/credentials.ts';
+import { writeKubeconfig } from '../control-plane/write-kubeconfig.ts';
 import type { Environment } from '../folders.ts';
+import type { Say } from '../progress.ts';
 import { ContainerProcess, now } from './container-process.ts';
-import { imageName, PODS, type Pod } from './pod.ts';
+import { imageName, type Pod } from './pod.ts';
 import { podEnvironment } from './pod-environment.ts';
 
-/** What all pods of a runner have in common. */
+/** What all pods of a pod runner share. */
 export interface PodHost {
   readonly client: KubeClient;
-  /** An administrator's. */
+  /** The access of an administrator. */
   readonly access: ApiAccess;
-  /** The sandbox's folder: records and logs of the processes go there. */
+  /** The sandbox's folder, with the pid files and logs of the processes. */
   readonly dir: string;
-  /** Names of images whose containers become processes. */
+  /** Names of the images whose containers run as processes. */
   readonly images: readonly string[];
-  /** The words that start the program in place of the image's. */
+  /** The command line that is run instead of the image's program. */
   readonly program: readonly string[];
   readonly env: Environment;
-  readonly say: (line: string) => void;
+  readonly say: Say;
 }
 
-/** Between the first try and the next where the API server or the pod's surroundings are not ready. */
+/** The pause after a request that the API server refused. */
 const RETRY_MS = 200;
-/** A token outlives any test, and a sandbox that runs over night. */
+/** Longer than any test, and than a sandbox that runs for some days: tokens are not renewed. */
 const TOKEN_SECONDS = 7 * 24 * 3600;
 
-/** A pod whose containers are processes of this machine. The kubelet's part, as far as our own program needs it. */
+/** Runs the containers of a pod as processes of this machine: as much of a kubelet as our own program needs. */
 export class PodProcess {
   readonly #host: PodHost;
   readonly #pod: Pod;
@@ -55,7 +56,7 @@ export class PodProcess {
     this.#containers = own.map((spec) => this.#container(spec));
   }
 
-  /** Starts the containers; what becomes of them is written to the pod's status. */
+  /** Starts the containers, and keeps the pod's status up to date. */
   start(): void {
     const { namespace, name } = this.#pod.metadata;
     this.#finished = this.#run().catch((error: unknown) => {
@@ -63,7 +64,7 @@ export class PodProcess {
     });
   }
 
-  /** Ends the processes; with `graceMs` 0 at once. The pod object is not touched. */
+  /** Ends the processes; with `graceMs` 0 at once. The pod object stays as it is. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
     await this.#finished;
@@ -72,14 +73,14 @@ export class PodProcess {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Ends the processes as the deletion allows, and then lets the API server forget the pod. */
+  /** Ends the processes within the grace period, and confirms the deletion to the API server. */
   async delete(graceSeconds: number): Promise<void> {
     await this.stop(graceSeconds * 1000);
     const { namespace, name, uid } = this.#pod.metadata;
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } };
     const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
     const { status, text } = await apiRequest(this.#host.access, 'DELETE', path, { body });
-    // 404 and 409: somebody else has removed it, or made another of the same name.
+    // 404 and 409: the pod is gone, or there is another one of the same name.
     if (status >= 300 && status !== 404 && status !== 409) throw new Error(`DELETE ${path}: ${status} ${text}`);
   }
 
@@ -95,7 +96,7 @@ export class PodProcess {
     await Promise.all(this.#containers.map((container) => container.run(signal)));
   }
 
-  /** undefined: told to stop before there was one. */
+  /** Undefined if the pod is stopped before the API server has granted a token. */
   async #token(account: { readonly namespace: string; readonly name: string }): Promise<string | undefined> {
     while (!this.#stopping.signal.aborted) {
       try {
@@ -116,8 +117,8 @@ export class PodProcess {
       name: `pod.${metadata.namespace}.${metadata.name}.${spec.name}`,
       program,
       host: this.#ip,
-      restarts: this.#pod.spec.restartPolicy ?? 'Always',
-      base: {
+      restartPolicy: this.#pod.spec.restartPolicy ?? 'Always',
+      baseEnv: {
         PATH: env['PATH'],
         HOME: this.#folder,
         HOSTNAME: metadata.name,
@@ -125,7 +126,7 @@ export class PodProcess {
         ATTUNE_LISTEN_ADDRESS: this.#ip,
       },
       variables: () => podEnvironment(this.#pod, spec, this.#ip, (kind, name) => this.#read(kind, name)),
-      changed: () => this.#report(),
+      changed: () => this.#writeStatus(),
     });
   }
 
@@ -142,8 +143,8 @@ export class PodProcess {
     }
   }
 
-  /** Writes the newest state, one write at a time; what changes meanwhile is part of the next. */
-  #report(): void {
+  /** Writes the newest status, one write at a time; what changes meanwhile goes into the next write. */
+  #writeStatus(): void {
     this.#dirty = true;
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -158,7 +159,7 @@ export class PodProcess {
       try {
         await this.#host.client.patch(PODS, { namespace, name }, body, { type: 'strategic', subresource: 'status' });
       } catch (error) {
-        // Gone, or another pod of this name: its status is nobody's business any more.
+        // The pod is gone, or there is another one of the same name.
         if (KubeError.is(error) && (error.status === 404 || error.status === 409)) return;
         if (this.#stopping.signal.aborted) return;
         this.#dirty = true;
@@ -197,10 +198,10 @@ export class PodProcess {
   }
 }
 
-/** An address of this machine for the pod alone, so that two replicas do not fight for a port. */
+/** A loopback address for this pod alone, so that two replicas can listen on the same port. */
 export function loopbackAddress(uid: string): string {
   const digits = uid.replaceAll('-', '').padEnd(32, '0');
   const byte = (at: number) => Number.parseInt(digits.slice(at, at + 2), 16);
-  // 127.0.x.y is where everybody else is; .0 and .255 look odd.
+  // Not 127.0.x.y, where other programs listen, and nothing that ends in .0 or .255.
   return `127.${1 + (byte(0) % 254)}.${byte(2)}.${1 + (byte(4) % 254)}`;
 }

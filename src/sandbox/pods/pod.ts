@@ -1,9 +1,6 @@
 import type { KubeObject } from '../../api/objects.ts';
-import type { Resource } from '../../api/resources.ts';
 
-export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
-
-/** What of a Pod matters to whoever runs it. */
+/** The fields of a Pod that the pod runner reads. */
 export interface Pod extends KubeObject {
   readonly metadata: KubeObject['metadata'] & {
     readonly namespace: string;

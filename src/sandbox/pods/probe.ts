@@ -7,15 +7,15 @@ import type { PodContainer, Probe } from './pod.ts';
 export interface ProbeOptions {
   readonly signal: AbortSignal;
   readonly changed: (healthy: boolean) => void;
-  /** Ask more often than the pod's author says until the answer is good: nobody likes to wait for a test. */
+  /** Until the first success, probe more often than the pod spec says: tests wait for it. */
   readonly eager: boolean;
 }
 
 const EAGER_SECONDS = 0.25;
 
 /**
- * Asks a container for its health until aborted, and tells each time that the answer has changed: after
- * `failureThreshold` bad answers in a row it is false, after `successThreshold` good ones true.
+ * Probes a container until aborted, and calls `changed` when its health changes: to false after `failureThreshold`
+ * failures in a row, to true after `successThreshold` successes.
  */
 export async function runProbe(
   probe: Probe,
@@ -31,7 +31,7 @@ export async function runProbe(
   let last: boolean | undefined;
   await pause(initialDelaySeconds);
   while (!signal.aborted) {
-    const good = await ask(probe, container, host);
+    const good = await probeOnce(probe, container, host);
     streak = good === last ? streak + 1 : 1;
     last = good;
     if (!signal.aborted && healthy !== good && streak >= (good ? successThreshold : failureThreshold)) {
@@ -42,7 +42,7 @@ export async function runProbe(
   }
 }
 
-async function ask(probe: Probe, container: PodContainer, host: string): Promise<boolean> {
+async function probeOnce(probe: Probe, container: PodContainer, host: string): Promise<boolean> {
   const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
   if (probe.httpGet) {
     const { path = '/', port, scheme = 'HTTP' } = probe.httpGet;
@@ -50,7 +50,7 @@ async function ask(probe: Probe, container: PodContainer, host: string): Promise
     return await httpGet(`${scheme.toLowerCase()}://${host}:${portOf(port, container)}${slash}${path}`, timeoutMs);
   }
   if (probe.tcpSocket) return await tcpConnect(host, portOf(probe.tcpSocket.port, container), timeoutMs);
-  return true; // other probes need what a process of this machine does not have
+  return true; // exec and gRPC probes are not supported, and count as successful
 }
 
 function portOf(port: number | string, container: PodContainer): number {
@@ -58,7 +58,7 @@ function portOf(port: number | string, container: PodContainer): number {
   return container.ports?.find(({ name }) => name === port)?.containerPort ?? Number(port);
 }
 
-/** As the kubelet: any status from 200 to 399 is good, and certificates are not looked at. */
+/** As in the kubelet, any status from 200 to 399 is a success, and certificates are not checked. */
 function httpGet(url: string, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const client = url.startsWith('https:') ? https : http;

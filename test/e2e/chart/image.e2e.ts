@@ -6,7 +6,7 @@ import { execPath, getuid } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeKubeconfig } from '../../../src/sandbox/control-plane/credentials.ts';
+import { writeKubeconfig } from '../../../src/sandbox/control-plane/write-kubeconfig.ts';
 import { namespace, runProgram, serviceAccount } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { environment } from '../../../src/config/load.ts';
-import { recorded } from '../../../src/sandbox/processes/recorded-process.ts';
+import { daemonsIn } from '../../../src/sandbox/processes/daemon.ts';
 import {
   CTRL_BACKSLASH,
   CTRL_C,
@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 const sandboxes = () => join(state, 'attune', 'sandbox');
-const recordedIn = (name: string) => recorded(join(sandboxes(), name));
+const recordedIn = (name: string) => daemonsIn(join(sandboxes(), name));
 const left = () => ({ processes: processesWith(state), files: listed(sandboxes()) });
 const listed = (folder: string) =>
   existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { runCli } from '../../../src/cli/cli.ts';
 import type { ApiAccess } from '../../../src/sandbox/control-plane/api-request.ts';
-import { writeKubeconfig } from '../../../src/sandbox/control-plane/credentials.ts';
+import { writeKubeconfig } from '../../../src/sandbox/control-plane/write-kubeconfig.ts';
 import { controlPlane } from '../../support/sandbox.ts';
 
 export interface Answer {

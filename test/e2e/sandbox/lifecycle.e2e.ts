@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { findBinaries } from '../../../src/sandbox/binaries/binaries.ts';
+import { daemonsIn } from '../../../src/sandbox/processes/daemon.ts';
 import { identityOf, isAlive } from '../../../src/sandbox/processes/process-identity.ts';
-import { recorded } from '../../../src/sandbox/processes/recorded-process.ts';
 import { api, ownControlPlane, type Program, runProgram } from '../../support/sandbox.ts';
 import { rounds } from '../../support/soak.ts';
 import { until } from '../../support/wait.ts';
@@ -61,7 +61,7 @@ function isListening(port: number): Promise<boolean> {
 
 /** The ports that a sandbox's processes were told to use. */
 function portsOf(name: string): readonly number[] {
-  const commands = [...recorded(folder(name)).values()].map(({ command }) => command).join(' ');
+  const commands = [...daemonsIn(folder(name)).values()].map(({ command }) => command).join(' ');
   return [...new Set([...commands.matchAll(/(?:secure-port=|127\.0\.0\.1:)(\d+)/g)].map(([, port]) => Number(port)))];
 }
 
@@ -123,7 +123,7 @@ test(
 
 test.each(['SIGINT', 'SIGTERM'] as const)('%s while it starts leaves nothing', async (signal) => {
   const starting = sandbox('up');
-  await until(() => recorded(folder('default')).has('kube-apiserver'), { what: 'the API server being started' });
+  await until(() => daemonsIn(folder('default')).has('kube-apiserver'), { what: 'the API server being started' });
   process.kill(starting.pid, signal);
   expect(await starting.ended).not.toBe(0);
   await nothingIsLeft();
@@ -142,7 +142,7 @@ test('two sandboxes run at once and know nothing of each other', async () => {
 test('two who start the same sandbox at once get one', async () => {
   const texts = await Promise.all([succeed('up', '--api-only'), succeed('up', '--api-only')]);
   expect(texts.filter((text) => text.includes('is up already'))).toHaveLength(1);
-  expect(recorded(folder('default')).size).toBe(2);
+  expect(daemonsIn(folder('default')).size).toBe(2);
 });
 
 test('data survives down and up with --keep, and only then', async () => {
@@ -176,7 +176,7 @@ test('a part that cannot start is named with the last lines of its log', async (
 
 test('a part that has died is named by status, and up makes everything good', async () => {
   await succeed('up', '--api-only');
-  process.kill(recorded(folder('default')).get('etcd')?.pid ?? 0, 'SIGKILL');
+  process.kill(daemonsIn(folder('default')).get('etcd')?.pid ?? 0, 'SIGKILL');
   const status = sandbox('status');
   expect(await status.ended).toBe(1);
   expect(status.lines.join('\n')).toMatch(/etcd +has died/);
@@ -187,10 +187,11 @@ test('a part that has died is named by status, and up makes everything good', as
 test('pods of our own image run as processes, and down ends them too, even when their runner was killed', async () => {
   await succeed('up');
   await succeed('kubectl', 'create', 'deployment', 'mine', '--image=attune');
-  const podProcess = () => [...recorded(folder('default'))].find(([name]) => name.startsWith('pod.default.mine-'))?.[1];
+  const podProcess = () =>
+    [...daemonsIn(folder('default'))].find(([name]) => name.startsWith('pod.default.mine-'))?.[1];
   const identity = await until(podProcess, { what: 'the process of the pod' });
   expect(identity.command).toContain('main.ts');
-  process.kill(recorded(folder('default')).get('pods')?.pid ?? 0, 'SIGKILL');
+  process.kill(daemonsIn(folder('default')).get('pods')?.pid ?? 0, 'SIGKILL');
   expect(isAlive(identity)).toBe(true);
   await succeed('down');
   expect(isAlive(identity)).toBe(false);

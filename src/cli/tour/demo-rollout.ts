@@ -1,37 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import type { Resource } from '../../api/resources.ts';
+import { PODS } from '../../api/resources.ts';
 import { isMarkVariable } from '../../domain/template/marks.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { DEMO, type DemoWorkload } from './demo.ts';
 
-const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
-const LOOK_MS = 100;
+const INTERVAL_MS = 100;
 const DEADLINE_MS = 60_000;
 
-/** What the cluster itself says about a workload's pods: never what the controller claims. */
-export interface Pods {
-  /** By uid, each with the marks that it was started with. */
-  readonly marks: ReadonlyMap<string, readonly string[]>;
-}
+/** The pods of a workload by uid, each with the marks in its spec. */
+export type PodMarks = ReadonlyMap<string, readonly string[]>;
 
-/** Waits until the rollout is complete, and every pod that was there before is gone. */
-export async function rolledOut(
+/** Waits until the rollout is complete and every pod of `before` is gone, as the cluster itself says. */
+export async function waitForRollout(
   client: KubeClient,
   workload: DemoWorkload,
-  before: Pods | undefined,
+  before: PodMarks | undefined,
   signal: AbortSignal,
-): Promise<Pods> {
+): Promise<PodMarks> {
   const { kind, name, replicas } = workload;
   const deadline = performance.now() + DEADLINE_MS;
   for (;;) {
     const object = await client.get(kind, { namespace: DEMO, name });
     const pods = await podsOf(client, name);
-    const isNew = pods.size === replicas && ![...pods.keys()].some((uid) => before?.marks.has(uid));
-    if (isNew && isComplete(object, replicas)) return { marks: pods };
+    const isNew = pods.size === replicas && ![...pods.keys()].some((uid) => before?.has(uid));
+    if (isNew && isComplete(object, replicas)) return pods;
     if (performance.now() > deadline) throw new Error(`${kind.kind} ${DEMO}/${name} did not roll out within a minute`);
-    await delay(LOOK_MS, undefined, { signal });
+    await delay(INTERVAL_MS, undefined, { signal });
   }
 }
 
@@ -43,7 +39,7 @@ function isComplete(object: KubeObject, replicas: number): boolean {
   );
 }
 
-async function podsOf(client: KubeClient, name: string): Promise<ReadonlyMap<string, readonly string[]>> {
+async function podsOf(client: KubeClient, name: string): Promise<PodMarks> {
   const pods = new Map<string, readonly string[]>();
   for await (const page of client.list(PODS, { namespace: DEMO, labelSelector: `app=${name}` })) {
     for (const pod of page.items) pods.set(pod.metadata.uid, marksOf(pod));

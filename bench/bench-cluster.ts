@@ -4,15 +4,15 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { environment } from '../src/config/load.ts';
-import { writeKubeconfig } from '../src/sandbox/control-plane/credentials.ts';
+import { writeKubeconfig } from '../src/sandbox/control-plane/write-kubeconfig.ts';
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts';
 import { type Access, Api, now } from './api.ts';
 import { AuditLog, type Calls, countCalls } from './audit.ts';
-import { admit, type Contender, commandOf, namespaceOf, userOf } from './contender.ts';
+import { type Contender, commandOf, createServiceAccount, namespaceOf, userOf } from './contender.ts';
+import { type Delivery, deliveryOf, type Put } from './delivery.ts';
 import { markIn, markOf } from './marks.ts';
 import { clear, createAll, type Data, objectPath, type SourceName, sourceManifest, workload } from './objects.ts';
 import { Program } from './program.ts';
-import { type Put, type Verdict, verdictOf } from './verdict.ts';
 import { Watcher, workloadKey } from './watcher.ts';
 
 export interface Measured {
@@ -23,8 +23,8 @@ export interface Measured {
 const CANARY: SourceName = { kind: 'ConfigMap', namespace: 'bench-canary', name: 'canary' };
 const CANARY_KEY = workloadKey('Deployment', CANARY.namespace, CANARY.name);
 
-/** One API server with everything around it by which contenders are driven and looked at. */
-export class Arena {
+/** An API server, and all that starts, loads and measures the contenders on it. */
+export class BenchCluster {
   readonly api: Api;
   readonly watcher: Watcher;
   readonly dir: string;
@@ -44,7 +44,7 @@ export class Arena {
     this.#audit = new AuditLog(sandbox.auditLog, api);
   }
 
-  static async open(dir: string, say: (line: string) => void, etcdQuotaBytes?: number): Promise<Arena> {
+  static async open(dir: string, say: (line: string) => void, etcdQuotaBytes?: number): Promise<BenchCluster> {
     mkdirSync(dir, { recursive: true });
     const sandbox = await startSandbox(
       {
@@ -60,9 +60,9 @@ export class Arena {
     const authority = readFileSync(sandbox.caFile, 'utf8');
     const access = { server: sandbox.server, authority, token: sandbox.adminToken };
     const api = new Api(access);
-    const arena = new Arena(sandbox, api, await Watcher.start(access), dir);
-    await arena.namespace(CANARY.namespace);
-    return arena;
+    const cluster = new BenchCluster(sandbox, api, await Watcher.start(access), dir);
+    await cluster.namespace(CANARY.namespace);
+    return cluster;
   }
 
   async close(): Promise<void> {
@@ -95,7 +95,7 @@ export class Arena {
   async accessOf(name: string, rights: Contender['rights'] = 'all'): Promise<Access> {
     const known = this.#access.get(name);
     if (known) return known;
-    const access = await admit(this.api, name, rights);
+    const access = await createServiceAccount(this.api, name, rights);
     this.#access.set(name, access);
     return access;
   }
@@ -186,10 +186,7 @@ export class Arena {
     }, deadlineMs);
   }
 
-  /**
-   * Changes a source of a workload that is there for this purpose only until a contender reacts. Milliseconds from its
-   * start to the new template.
-   */
+  /** Changes the source of the canary workload until a contender reacts: milliseconds from its start to the new template. */
   async firstReaction(program: Program, pokeMs = 25, deadlineMs = 120_000): Promise<number> {
     const before = this.watcher.rollouts.get(CANARY_KEY)?.length ?? 0;
     const reaction = () => this.watcher.rollouts.get(CANARY_KEY)?.[before];
@@ -205,7 +202,7 @@ export class Arena {
     return took;
   }
 
-  /** Until nothing has been rolled for so long. */
+  /** Waits until there was no rollout for so long. */
   async calm(quietMs: number): Promise<void> {
     for (let count = this.watcher.count; ; count = this.watcher.count) {
       await delay(quietMs);
@@ -214,23 +211,23 @@ export class Arena {
   }
 
   /** What became of changes so far. */
-  verdict(puts: readonly Put[]): Verdict {
-    return verdictOf(puts, this.watcher.rollouts, (key) => this.watcher.template(key));
+  delivery(puts: readonly Put[]): Delivery {
+    return deliveryOf(puts, this.watcher.rollouts, (key) => this.watcher.template(key));
   }
 
-  /** Until nothing is missed and nothing moves any more, or the deadline; then the verdict. */
-  async settled(puts: readonly Put[], deadlineMs: number, calmMs = 3000): Promise<Verdict> {
-    await this.watcher.until(() => this.verdict(puts).missed === 0, deadlineMs);
+  /** Waits until no change is missing and there are no more rollouts, or for the deadline. */
+  async settled(puts: readonly Put[], deadlineMs: number, calmMs = 3000): Promise<Delivery> {
+    await this.watcher.until(() => this.delivery(puts).missed === 0, deadlineMs);
     await this.calm(calmMs);
-    return this.verdict(puts);
+    return this.delivery(puts);
   }
 
-  /** What the canary went through is nobody's rollout. */
+  /** Forgets the rollouts so far, which are those of the canary. */
   resetRollouts(): void {
     this.watcher.reset();
   }
 
-  /** Runs `work` and says what it cost a program in calls and processor time. Work that replaces it gives the next one. */
+  /** Runs `work` and returns what it cost a program. If `work` starts another program instead, it returns that one. */
   async measure(name: string, program: Program, work: () => Promise<unknown>): Promise<Measured> {
     await this.#audit.lines();
     const before = program.cpuMs();
@@ -242,7 +239,7 @@ export class Arena {
 
 export interface StartOptions {
   readonly flags?: readonly string[];
-  /** Without waiting for a quiet period; the default. */
+  /** Whether it reacts without a quiet period; by default it does. */
   readonly atOnce?: boolean;
   /** Another way to the API server. */
   readonly server?: string;

@@ -22,52 +22,53 @@ function run(script: string) {
 }
 
 const say = (word: string) => `() => process.stdout.write('${word} ')`;
-const IMPORT = `import { atExit } from './at-exit.ts';`;
+const IMPORT = `import { onExit } from './exit-hooks.ts';`;
 
 test.each([
   ['ends', '', 0],
   ['exits', 'process.exit(130);', 130],
   ['throws what nobody catches', 'setTimeout(() => { throw new Error("no"); }, 1);', 1],
   ['fails where nobody waits', 'Promise.reject(new Error("no"));', 1],
-])('everything is done, the newest first, when a program %s', (_, end, status) => {
-  const script = `${IMPORT} atExit(${say('first')}); atExit(() => { throw 1; }); atExit(${say('last')}); ${end}`;
+])('all hooks run, the newest first, when a program %s', (_, end, status) => {
+  const script = `${IMPORT} onExit(${say('first')}); onExit(() => { throw 1; }); onExit(${say('last')}); ${end}`;
   expect(run(script)).toEqual({ stdout: 'last first ', status });
 });
 
-test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])('%s does not break it off', (signal) => {
-  const impatient = `() => process.kill(process.pid, '${signal}')`;
-  expect(run(`${IMPORT} atExit(${say('done')}); atExit(${impatient});`)).toEqual({ stdout: 'done ', status: 0 });
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])('%s does not interrupt the hooks', (signal) => {
+  const signals = `() => process.kill(process.pid, '${signal}')`;
+  expect(run(`${IMPORT} onExit(${say('done')}); onExit(${signals});`)).toEqual({ stdout: 'done ', status: 0 });
 });
 
-test('what was called off is not done', () => {
-  const script = `${IMPORT} const off = atExit(${say('never')}); atExit(${say('done')}); off(); off();`;
+test('a hook that was removed does not run', () => {
+  const script = `${IMPORT} const remove = onExit(${say('never')}); onExit(${say('done')}); remove(); remove();`;
   expect(run(script).stdout).toBe('done ');
 });
 
-test('a lock is given back', () => {
+test('a lock is released', () => {
   const script = `
-    import { locked } from '../lock.ts';
+    import { withLock } from '../lock.ts';
     const path = ${JSON.stringify(join(dir, 'it.lock'))};
-    await locked(path, { waiting: () => {} }, async () => process.exit(3));`;
+    await withLock(path, { onWait: () => {} }, async () => process.exit(3));`;
   expect(run(script).status).toBe(3);
   expect(readdirSync(dir)).toEqual([]);
 });
 
-/** A program with a sandbox in `dir`/x, and one part of it that is hard of hearing. */
+/** A program with a sandbox in `dir`/x, and one process of it that ignores signals. */
 const withSandbox = (owner: string) => `
-  import { atExit } from './at-exit.ts';
+  import { onExit } from './exit-hooks.ts';
   import { ownIdentity } from './process-identity.ts';
-  import { start } from './recorded-process.ts';
-  import { clearAwayNow, writeRecord } from '../sandbox-record.ts';
+  import { startDaemon } from './daemon.ts';
+  import { removeOwnSandboxSync } from '../remove-sandbox.ts';
+  import { writeStateFile } from '../state-file.ts';
   const dir = ${JSON.stringify(join(dir, 'x'))};
-  writeRecord(dir, { name: 'x', server: undefined, owner: ${owner}, keep: false, ready: false });
+  writeStateFile(dir, { name: 'x', server: undefined, owner: ${owner}, keep: false, ready: false });
   const script = 'trap "" TERM INT HUP; echo ready; while :; do sleep 600; done';
-  const { identity } = start(dir, { name: 'etcd', argv: ['sh', '-c', script], env: { PATH: process.env.PATH } });
+  const { identity } = startDaemon(dir, { name: 'etcd', argv: ['sh', '-c', script], env: { PATH: process.env.PATH } });
   process.stdout.write(String(identity.pid));
-  atExit(() => clearAwayNow(dir, false));
+  onExit(() => removeOwnSandboxSync(dir, false));
   process.exit(0);`;
 
-test('a sandbox of this process is gone, with processes that listen to nobody', () => {
+test('a sandbox of this process is removed, with processes that ignore signals', () => {
   const { stdout } = run(withSandbox('ownIdentity()'));
   expect(Number(stdout)).toBeGreaterThan(0);
   expect(identityOf(Number(stdout))).toBeUndefined();

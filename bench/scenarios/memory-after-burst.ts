@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { memoryFigures, type Scenario, type Stage, withContender } from '../scenario.ts';
+import { memoryFigures, type Scenario, type ScenarioContext, withContender } from '../scenario.ts';
 import { createFan, spread } from './fan-out.ts';
-import { createFiller } from './pile.ts';
+import { createUnusedSecrets } from './unused-secrets.ts';
 
-// A burst is over, what it left is garbage: time enough to give it back, for who does so at all.
+// Time for a program to collect the garbage of a burst and give the memory back.
 const REST_MS = 30_000;
 const DEADLINE_MS = 300_000;
 
@@ -17,25 +17,25 @@ interface Burst {
 }
 
 /** What is resident before a burst of rollouts, at its end, and when it has been over for a while. */
-function aftermath({ id, workloads, changes, secrets = 0, long }: Burst): Scenario {
+function memoryAfterBurst({ id, workloads, changes, secrets = 0, long }: Burst): Scenario {
   const beside = secrets > 0 ? `, beside ${secrets} Secrets` : '';
   return {
     id,
     title: `memory after ${changes} × one change for ${workloads} Deployments${beside}`,
     ...(long === undefined ? {} : { long }),
     ...(secrets > 0 ? { storeBytes: 8 * 1024 ** 3 } : {}),
-    async run(stage: Stage): Promise<void> {
-      const { arena, contenders, record } = stage;
-      await createFiller(arena, secrets, 1024);
-      const fan = await createFan(arena, workloads);
+    async run(context: ScenarioContext): Promise<void> {
+      const { cluster, contenders, record } = context;
+      await createUnusedSecrets(cluster, secrets, 1024);
+      const fan = await createFan(cluster, workloads);
       for (const contender of contenders) {
-        await withContender(stage, contender, {}, async (program) => {
+        await withContender(context, contender, {}, async (program) => {
           await delay(REST_MS);
           const before = memoryFigures(program);
           let done = workloads;
           for (let left = changes; left > 0; left--) {
-            done = Math.min(done, (await spread(arena, fan, DEADLINE_MS)).done);
-            await arena.calm(1500);
+            done = Math.min(done, (await spread(cluster, fan, DEADLINE_MS)).done);
+            await cluster.calm(1500);
           }
           const atEnd = memoryFigures(program);
           await delay(REST_MS);
@@ -52,9 +52,9 @@ function aftermath({ id, workloads, changes, secrets = 0, long }: Burst): Scenar
   };
 }
 
-export const AFTERMATH: readonly Scenario[] = [
-  aftermath({ id: 'memory-1000', workloads: 1000, changes: 1 }),
-  aftermath({ id: 'memory-5000', workloads: 5000, changes: 1, long: true }),
-  aftermath({ id: 'memory-3x3000', workloads: 3000, changes: 3, long: true }),
-  aftermath({ id: 'memory-secrets', workloads: 3000, changes: 1, secrets: 20_000, long: true }),
+export const MEMORY_AFTER_BURST: readonly Scenario[] = [
+  memoryAfterBurst({ id: 'memory-1000', workloads: 1000, changes: 1 }),
+  memoryAfterBurst({ id: 'memory-5000', workloads: 5000, changes: 1, long: true }),
+  memoryAfterBurst({ id: 'memory-3x3000', workloads: 3000, changes: 3, long: true }),
+  memoryAfterBurst({ id: 'memory-secrets', workloads: 3000, changes: 1, secrets: 20_000, long: true }),
 ];

@@ -4,7 +4,7 @@ export interface Put {
   readonly version: number;
   readonly at: number;
   readonly workloads: readonly string[];
-  /** Whether a template shows that it was made for other data than this; absent where that cannot be told. */
+  /** Whether a template carries the mark of other data than this; undefined if templates carry no marks. */
   readonly isStale?: (template: string) => boolean;
 }
 
@@ -14,14 +14,14 @@ export interface Rollout {
   readonly at: number;
 }
 
-export interface Verdict {
+export interface Delivery {
   /** From each accepted change to the first later template of each workload that it concerns. */
   readonly latencies: readonly number[];
   /** Workloads that got no new template after a change: their pods run with old data. */
   readonly missed: number;
   /**
-   * Workloads that got one, yet marked with older data: it was under way when the last change came. Their pods begin
-   * after that change and have its data, whatever the mark says.
+   * Workloads whose newest template carries the mark of older data: it was being written when the last change came. Their
+   * pods start after that change and have its data all the same.
    */
   readonly behind: number;
   /** Templates beyond one for each change. */
@@ -32,14 +32,14 @@ export interface Verdict {
 }
 
 /**
- * Compares what was changed with what was rolled. The order is the server's own (resource versions), because the times at
- * which two connections tell of two events have no order.
+ * Compares changes with rollouts. They are ordered by resource version, because the arrival times of events on two
+ * connections have no order.
  */
-export function verdictOf(
+export function deliveryOf(
   puts: readonly Put[],
   rollouts: ReadonlyMap<string, readonly Rollout[]>,
   template: (workload: string) => string | undefined = () => undefined,
-): Verdict {
+): Delivery {
   const concerned = byWorkload(puts);
   const latencies: number[] = [];
   let missed = 0;

@@ -2,22 +2,21 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiAccess, apiRequest } from './api-request.ts';
 
-/** How long a step of the start may take before it is called a failure; a loaded machine needs many times the usual. */
-const PATIENCE_MS = 90_000;
+/** How long one step of the start may take; a busy machine needs many times the usual. */
+const DEADLINE_MS = 90_000;
 const INTERVAL_MS = 50;
 
-/** Asks again until the answer is yes. */
 async function until(what: string, condition: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + DEADLINE_MS;
   for (;;) {
     signal.throwIfAborted();
     if (await condition().catch(() => false)) return;
-    if (performance.now() > deadline) throw new Error(`${what} did not happen within ${PATIENCE_MS / 1000} s`);
+    if (performance.now() > deadline) throw new Error(`${what} did not happen within ${DEADLINE_MS / 1000} s`);
     await delay(INTERVAL_MS);
   }
 }
 
-export async function etcdReady(url: string, signal: AbortSignal): Promise<void> {
+export async function waitForEtcd(url: string, signal: AbortSignal): Promise<void> {
   await until(
     'etcd healthy',
     async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2000) })).ok,
@@ -25,27 +24,27 @@ export async function etcdReady(url: string, signal: AbortSignal): Promise<void>
   );
 }
 
-/** The API server writes its certificate and the authority for it before it listens. */
-export async function authorityWritten(file: string, signal: AbortSignal): Promise<string> {
+/** Returns the authority of the API server's certificate, which it writes into a file before it listens. */
+export async function waitForAuthority(file: string, signal: AbortSignal): Promise<string> {
   const complete = () => existsSync(file) && readFileSync(file, 'utf8').endsWith('-----END CERTIFICATE-----\n');
   await until('the API server making its certificate', async () => complete(), signal);
   return readFileSync(file, 'utf8');
 }
 
-export async function apiReady(access: ApiAccess, signal: AbortSignal): Promise<void> {
+export async function waitForApiServer(access: ApiAccess, signal: AbortSignal): Promise<void> {
   const ready = async () => (await apiRequest(access, 'GET', '/readyz', { timeoutMs: 2000 })).status === 200;
   await until('the API server becoming ready', ready, signal);
 }
 
-/** Pods can be made when the controller manager has given the namespace its ServiceAccount. */
-export async function controllersReady(access: ApiAccess, signal: AbortSignal): Promise<void> {
+/** No pod can be created before the controller manager has created the ServiceAccount of the namespace. */
+export async function waitForControllerManager(access: ApiAccess, signal: AbortSignal): Promise<void> {
   const path = '/api/v1/namespaces/default/serviceaccounts/default';
   const made = async () => (await apiRequest(access, 'GET', path)).status === 200;
   await until('the controller manager starting to work', made, signal);
 }
 
-/** Makes nodes node-0 … and waits until kwok has made all of them ready. */
-export async function nodesReady(access: ApiAccess, count: number, signal: AbortSignal): Promise<void> {
+/** Creates nodes node-0, node-1, … and waits until kwok has made all of them ready. */
+export async function createNodes(access: ApiAccess, count: number, signal: AbortSignal): Promise<void> {
   for (let index = 0; index < count; index++) {
     const name = `node-${index}`;
     const labels = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'sandbox.attune.dev/node': 'kwok' };

@@ -1,46 +1,36 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, type Stats } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import type { Release } from './pins.ts';
-
-/** A line for whoever waits, which stays to be read. */
-export type Progress = (line: string) => void;
-/** What is done at this moment and how far it is: called often, each time in the place of what was said before. */
-export type Activity = (state: string) => void;
-
-/** Both, for work that takes long. */
-export interface Telling {
-  readonly say: Progress;
-  readonly activity: Activity;
-}
+import type { Progress, ShowStatus } from '../progress.ts';
+import type { Release } from './projects.ts';
 
 const ATTEMPTS = 3;
-/** A connection that brings nothing for so long is taken for dead. */
+/** A connection that delivers nothing for so long counts as broken. */
 const STALL_MS = 30_000;
 
 /**
- * Puts the program of an official release at `target`, after comparing it with the checksum published beside it.
- * What was loaded of a cut download stays beside the target and is continued by the next attempt, also of another run.
+ * Downloads the program of an official release to `target` and compares it with the published checksum. What has arrived
+ * of an interrupted download stays beside the target; the next attempt, or the next run of the program, continues it.
  */
 export async function installRelease(
   release: Release,
   target: string,
-  telling: Telling,
+  progress: Progress,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const file = basename(release.url);
   const partial = join(dirname(target), `.${file}.part`);
-  telling.activity(`asking ${new URL(release.checksumUrl).host} for the checksum of ${file}`);
+  progress.showStatus(`asking ${new URL(release.checksumUrl).host} for the checksum of ${file}`);
   const expected = publishedChecksum(await fetchText(release.checksumUrl, signal), file);
   if (!expected) throw new Error(`${release.checksumUrl} does not name a SHA-256 of ${file}`);
 
-  await load(release.url, partial, telling, signal);
-  telling.activity(`comparing ${file} with its checksum`);
+  await download(release.url, partial, progress, signal);
+  progress.showStatus(`comparing ${file} with its checksum`);
   const found = await sha256(partial);
   if (found !== expected) {
     await rm(partial);
@@ -49,9 +39,7 @@ export async function installRelease(
   await (release.member ? unpack(partial, release.member, target) : place(partial, target));
 }
 
-/**
- * The SHA-256 of a file in a published text: the bare sum, lines of "sum  name", or GitHub's JSON of a release.
- */
+/** The SHA-256 of a file in a published text: the bare sum, lines of "sum  name", or GitHub's JSON about a release. */
 export function publishedChecksum(text: string, file: string): string | undefined {
   const bare = /^([0-9a-f]{64})\s*$/.exec(text);
   if (bare) return bare[1];
@@ -68,49 +56,49 @@ function githubDigest(text: string, file: string): string | undefined {
     const digest = assets?.find((asset) => asset.name === file)?.digest;
     return digest ? /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1] : undefined;
   } catch {
-    return undefined; // not JSON: then there is no sum in it
+    return undefined; // not JSON
   }
 }
 
-async function load(url: string, partial: string, telling: Telling, signal: AbortSignal): Promise<void> {
+async function download(url: string, partial: string, progress: Progress, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await loadRest(url, partial, telling.activity, signal);
+      await downloadRest(url, partial, progress.showStatus, signal);
       return;
     } catch (error) {
       if (attempt === ATTEMPTS || error instanceof Refused || signal.aborted) throw error;
-      telling.say(`${reasonOf(error)}; continuing`);
+      progress.say(`${reasonOf(error)}; continuing`);
     }
   }
 }
 
-/** The server's answer will be the same next time. */
+/** An answer that will be the same at the next attempt. */
 class Refused extends Error {}
 
-async function loadRest(url: string, partial: string, activity: Activity, signal: AbortSignal): Promise<void> {
-  const have = (await sizeOf(partial)) ?? 0;
+async function downloadRest(url: string, partial: string, showStatus: ShowStatus, signal: AbortSignal): Promise<void> {
+  const have = (await stat(partial).catch(() => undefined))?.size ?? 0;
   const stalled = new AbortController();
   let watchdog = setTimeout(() => stalled.abort(), STALL_MS);
   try {
-    activity(`loading ${basename(url)}`);
+    showStatus(`loading ${basename(url)}`);
     const response = await fetch(url, {
       headers: have > 0 ? { range: `bytes=${have}-` } : {},
       signal: AbortSignal.any([signal, stalled.signal]),
     });
-    if (response.status === 416) await rm(partial); // longer than the file: not a part of it
+    if (response.status === 416) await rm(partial); // ours is longer than the file: not a part of it
     const continued = response.status === 206;
     if (!response.ok || !response.body) throw new Refused(`${url} answered ${response.status}`);
     const offset = continued ? have : 0;
     const total = offset + Number(response.headers.get('content-length') ?? Number.NaN);
     let done = offset;
-    // Written piece by piece: what has arrived before a cut need not come again.
+    // Written piece by piece, so that an interrupted download can be continued.
     await using file = await open(partial, continued ? 'a' : 'w');
     for await (const chunk of response.body) {
       clearTimeout(watchdog);
       watchdog = setTimeout(() => stalled.abort(), STALL_MS);
       await file.write(chunk);
       done += chunk.length;
-      activity(loaded(basename(url), done, total));
+      showStatus(downloadStatus(basename(url), done, total));
     }
     if (Number.isFinite(total) && done !== total) throw new Error(`${url} ended after ${done} of ${total} bytes`);
   } finally {
@@ -118,7 +106,7 @@ async function loadRest(url: string, partial: string, activity: Activity, signal
   }
 }
 
-function loaded(file: string, done: number, total: number): string {
+function downloadStatus(file: string, done: number, total: number): string {
   const megabytes = (bytes: number) => Math.round(bytes / 1_000_000);
   return `loading ${file}, ${megabytes(done)}${Number.isFinite(total) ? ` of ${megabytes(total)}` : ''} MB`;
 }
@@ -140,7 +128,7 @@ async function unpack(archive: string, member: string, target: string): Promise<
   await rm(archive);
 }
 
-/** The name appears with the whole program behind it, or not at all. */
+/** Renames the complete file, so that nobody ever runs half a program. */
 async function place(file: string, target: string): Promise<void> {
   await chmod(file, 0o755);
   await rename(file, target);
@@ -152,14 +140,7 @@ async function sha256(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-async function sizeOf(file: string): Promise<number | undefined> {
-  return await stat(file).then(
-    (found: Stats) => found.size,
-    () => undefined,
-  );
-}
-
-/** One line for an error, with the cause that fetch hides. */
+/** An error in one line, with its cause: fetch puts the reason there. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';

@@ -4,18 +4,19 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { clearAbandoned } from './abandoned.ts';
 import { sandboxFolder } from './folders.ts';
-import { locked } from './lock.ts';
+import { withLock } from './lock.ts';
+import { startDaemon, terminate } from './processes/daemon.ts';
 import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from './processes/process-identity.ts';
-import { end, logFile, logsFolder, start } from './processes/recorded-process.ts';
-import { writeRecord } from './sandbox-record.ts';
+import { logFile, logsFolder } from './processes/process-logs.ts';
+import { removeStaleSandboxes } from './stale-sandboxes.ts';
+import { writeStateFile } from './state-file.ts';
 
 let state: string;
 let env: { readonly XDG_STATE_HOME: string };
 let dead: ProcessIdentity | undefined;
 beforeEach(async () => {
-  state = mkdtempSync(join(tmpdir(), 'attune-abandoned-'));
+  state = mkdtempSync(join(tmpdir(), 'attune-stale-'));
   env = { XDG_STATE_HOME: state };
   mkdirSync(join(state, 'attune', 'sandbox'), { recursive: true });
   const killed = spawn('sleep', ['600']);
@@ -27,17 +28,17 @@ afterEach(() => rmSync(state, { recursive: true }));
 
 const folder = (name: string) => sandboxFolder(env, name);
 const left = () => readdirSync(join(state, 'attune', 'sandbox')).sort();
-const record = (name: string, owner: ProcessIdentity | undefined, keep = false) =>
-  writeRecord(folder(name), { name, server: undefined, owner, keep, ready: true });
+const write = (name: string, owner: ProcessIdentity | undefined, keep = false) =>
+  writeStateFile(folder(name), { name, server: undefined, owner, keep, ready: true });
 async function clear(): Promise<readonly string[]> {
   const lines: string[] = [];
-  await clearAbandoned(env, (line) => lines.push(line));
+  await removeStaleSandboxes(env, (line) => lines.push(line));
   return lines;
 }
 
 test('a sandbox whose process was killed goes, with its processes', async () => {
-  record('lost', dead);
-  const process = start(folder('lost'), { name: 'etcd', argv: ['sleep', '600'], env: { PATH: '/usr/bin:/bin' } });
+  write('lost', dead);
+  const process = startDaemon(folder('lost'), { name: 'etcd', argv: ['sleep', '600'], env: { PATH: '/usr/bin:/bin' } });
   expect(await clear()).toEqual([`clearing away the sandbox lost, whose process ${dead?.pid} has died`]);
   expect(isAlive(process.identity)).toBe(false);
   expect(left()).toEqual([]);
@@ -46,7 +47,7 @@ test('a sandbox whose process was killed goes, with its processes', async () => 
 test('a removal or a beginning that was killed is finished', async () => {
   mkdirSync(folder('half'));
   writeFileSync(join(folder('half'), 'tokens.csv'), '');
-  const process = start(folder('half'), { name: 'etcd', argv: ['sleep', '600'], env: { PATH: '/usr/bin:/bin' } });
+  const process = startDaemon(folder('half'), { name: 'etcd', argv: ['sleep', '600'], env: { PATH: '/usr/bin:/bin' } });
   await clear();
   expect(isAlive(process.identity)).toBe(false);
   expect(left()).toEqual([]);
@@ -61,21 +62,21 @@ test('locks of the dead go', async () => {
 });
 
 test('what is wanted stays: one that stands alone, one of a living process, kept data, logs of a failure', async () => {
-  record('alone', undefined);
-  record('ours', ownIdentity());
-  record('kept', dead, true);
-  const alone = start(folder('alone'), { name: 'etcd', argv: ['sleep', '600'], env: { PATH: '/usr/bin:/bin' } });
+  write('alone', undefined);
+  write('ours', ownIdentity());
+  write('kept', dead, true);
+  const alone = startDaemon(folder('alone'), { name: 'etcd', argv: ['sleep', '600'], env: { PATH: '/usr/bin:/bin' } });
   mkdirSync(logsFolder(folder('failed')), { recursive: true });
   writeFileSync(logFile(folder('failed'), 'etcd'), 'why\n');
   await clear();
   expect(left()).toEqual(['alone', 'failed', 'kept', 'ours']);
   expect(await clear()).toEqual([]);
   expect(isAlive(alone.identity)).toBe(true);
-  await end(alone.identity, 0);
+  await terminate(alone.identity, 0);
 });
 
 test('what a living process is busy with is not touched, and nobody waits for it', async () => {
-  await locked(`${folder('busy')}.lock`, { waiting: () => {} }, async () => {
+  await withLock(`${folder('busy')}.lock`, { onWait: () => {} }, async () => {
     mkdirSync(folder('busy'));
     writeFileSync(join(folder('busy'), 'sandbox.json.new'), '');
     await clear();

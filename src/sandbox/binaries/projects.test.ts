@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { BINARY_NAMES, COMPONENTS, type ComponentName, componentOf, RELEASE_SITES } from './pins.ts';
+import { BINARY_NAMES, PROJECTS, type ProjectName, projectOf, RELEASE_SITES } from './projects.ts';
 
-const names = Object.keys(COMPONENTS) as ComponentName[];
+const names = Object.keys(PROJECTS) as ProjectName[];
 
 test.each(names)('the release of %s is the version that its Go module pins', (name) => {
   const module = readFileSync(new URL(`../../../go/${name}/go.mod`, import.meta.url), 'utf8');
-  const { version, packages } = COMPONENTS[name];
+  const { version, packages } = PROJECTS[name];
   for (const path of Object.values(packages)) {
     expect(module).toMatch(new RegExp(`tool[^)]*${path.replaceAll('.', '\\.')}\\b`));
     const required = [...module.matchAll(/^\s*(?:require )?(\S+) v(\S+)/gm)].filter(([, found = '']) => {
@@ -16,8 +16,8 @@ test.each(names)('the release of %s is the version that its Go module pins', (na
   }
 });
 
-test('every program belongs to a component', () => {
-  expect(BINARY_NAMES.map(componentOf)).toEqual([
+test('every program belongs to a project', () => {
+  expect(BINARY_NAMES.map(projectOf)).toEqual([
     'etcd',
     'kubernetes',
     'kubernetes',
@@ -30,9 +30,9 @@ test('every program belongs to a component', () => {
 
 test('releases are where their projects say', () => {
   const linux = { os: 'linux', arch: 'amd64' } as const;
-  const url = (name: ComponentName, binary: (typeof BINARY_NAMES)[number], platform: Parameters<Release>[2] = linux) =>
-    COMPONENTS[name].release(RELEASE_SITES, binary, platform)?.url;
-  type Release = (typeof COMPONENTS)['etcd']['release'];
+  const url = (name: ProjectName, binary: (typeof BINARY_NAMES)[number], platform: Parameters<Release>[2] = linux) =>
+    PROJECTS[name].release(RELEASE_SITES, binary, platform)?.url;
+  type Release = (typeof PROJECTS)['etcd']['release'];
   const mac = { os: 'darwin', arch: 'arm64' } as const;
   expect(url('kubernetes', 'kubectl')).toBe('https://dl.k8s.io/v1.36.3/bin/linux/amd64/kubectl');
   expect(url('kubernetes', 'kube-apiserver', mac)).toBeUndefined();

@@ -8,7 +8,8 @@ import type { Outcome } from '../../domain/outcome/outcome.ts';
 import { variableName } from '../../domain/template/marks.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { logFile } from '../../sandbox/processes/recorded-process.ts';
+import { logFile } from '../../sandbox/processes/process-logs.ts';
+import type { Say, ShowStatus } from '../../sandbox/progress.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { startController } from '../commands/controller.ts';
 import { type Page, pageFor } from '../help.ts';
@@ -16,23 +17,23 @@ import type { Io } from '../terminal/io.ts';
 import { type Paint, painter, table } from '../terminal/table.ts';
 import { whileWaiting } from '../terminal/waiting-line.ts';
 import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo } from './demo.ts';
-import { type Pods, rolledOut } from './demo-state.ts';
+import { type PodMarks, waitForRollout } from './demo-rollout.ts';
 
 const OWN_NAMESPACE = 'attune';
 const ARROW = '→';
 const INDENT = '   ';
 
-/** The tour as it is seen: each step says what it does, does it, and proves it by what the cluster shows. */
-export class Stage {
+/** The steps of the tour. Each prints what it does, does it, and checks the result in the cluster. */
+export class Tour {
   readonly #io: Io;
   readonly #page: Page;
   readonly #paint: Paint;
   readonly #began = performance.now();
-  readonly #stop = new AbortController();
-  readonly #pods = new Map<DemoWorkload, Pods>();
+  readonly #controllerStop = new AbortController();
+  readonly #pods = new Map<DemoWorkload, PodMarks>();
   #stepBegan = this.#began;
   #step = 0;
-  /** Ends with the controller; fails if it ends before it was told to. */
+  /** Resolves when the controller has ended; rejects if it ends before `stopController`. */
   controllerEnded: Promise<void> = Promise.resolve();
 
   constructor(io: Io) {
@@ -55,8 +56,8 @@ export class Stage {
     return `${INDENT}${this.#paint('dim', text)}`;
   }
 
-  /** While something takes long, a line that is rewritten stands below what is told. */
-  async waiting<T>(work: (say: (text: string) => void, now: (state: string) => void) => Promise<T>): Promise<T> {
+  /** Runs long work with a status line, which is rewritten below the lines that `say` prints. */
+  async waiting<T>(work: (say: Say, showStatus: ShowStatus) => Promise<T>): Promise<T> {
     const { stdout: write, terminal, env } = this.#io;
     return await whileWaiting({ write, terminal, env, indent: INDENT }, (line) =>
       work((text) => line.say(this.#detail(text)), line.now),
@@ -74,31 +75,31 @@ export class Stage {
   async installDemo(client: KubeClient): Promise<void> {
     await installDemo(client, OWN_NAMESPACE);
     this.#io.stdout(table(DEMO_WORKLOADS.map(introduce), this.#page, 3));
-    await this.#settled(client, DEMO_WORKLOADS);
+    await this.#waitForRollouts(client, DEMO_WORKLOADS);
     this.done('all pods are ready');
   }
 
-  /** In this process; its log goes where the logs of the sandbox are. */
+  /** Starts the controller in this process, with its log beside those of the sandbox. */
   async startController(kubeconfig: string, dir: string): Promise<void> {
     const env = { KUBECONFIG: kubeconfig, ATTUNE_NAMESPACE: OWN_NAMESPACE, ATTUNE_LISTEN_ADDRESS: '127.0.0.1' };
     const parsed = parseSettings([], env);
     if (!parsed.ok) throw new Error(parsed.problems.join('; '));
     const ready = Promise.withResolvers<void>();
     const hooks = { onReady: ready.resolve, onOutcome: (outcome: Outcome) => this.#tell(outcome) };
-    const io = { ...this.#io, env, signal: this.#stop.signal, ...hooks };
+    const io = { ...this.#io, env, signal: this.#controllerStop.signal, ...hooks };
     this.controllerEnded = startController(parsed.settings, [], this.#log(dir), io).then(() => {
-      if (!this.#stop.signal.aborted) throw new Error('the controller has ended');
+      if (!this.#controllerStop.signal.aborted) throw new Error('the controller has ended');
     });
     await Promise.race([ready.promise, this.controllerEnded, whenAborted(this.#io.signal)]);
     this.done('it watches the whole cluster');
   }
 
   async stopController(): Promise<void> {
-    this.#stop.abort();
+    this.#controllerStop.abort();
     await this.controllerEnded;
   }
 
-  /** Changes a source and waits until the pods of everybody who asked for it are new, and of nobody else. */
+  /** Changes a source, and waits until all workloads that asked for it have new pods, and no others have. */
   async change(client: KubeClient, kind: 'ConfigMap' | 'Secret', name: string): Promise<void> {
     const resource = SOURCE_RESOURCES[kind];
     const { data } = await client.get<DataObject>(resource, { namespace: DEMO, name });
@@ -109,8 +110,8 @@ export class Stage {
     await client.patch(resource, { namespace: DEMO, name }, body, { type: 'merge' });
     const users = DEMO_WORKLOADS.filter(({ from }) => Object.values(from).includes(name));
     const asking = users.filter(({ annotations }) => Object.keys(annotations).length > 0);
-    await Promise.race([this.#settled(client, asking, variableName(kind, name)), this.controllerEnded]);
-    for (const workload of users) if (!asking.includes(workload)) await this.#untouched(client, workload);
+    await Promise.race([this.#waitForRollouts(client, asking, variableName(kind, name)), this.controllerEnded]);
+    for (const workload of users) if (!asking.includes(workload)) await this.#checkUntouched(client, workload);
     this.done(`${asking.map(nameOf).join(' and ')} ${asking.length === 1 ? 'has' : 'have'} new pods with the new data`);
   }
 
@@ -118,7 +119,7 @@ export class Stage {
     this.say(`\n${this.#paint('bold', `The tour took ${since(this.#began)}.`)}`);
   }
 
-  /** What to try next, in words that work as printed. */
+  /** Prints commands to try next, which work as they are printed. */
   suggest(sandbox: string): void {
     const on = sandbox === 'default' ? 'sandbox' : `sandbox --name ${sandbox}`;
     const at = sandbox === 'default' ? '--sandbox' : `--sandbox=${sandbox}`;
@@ -134,21 +135,21 @@ export class Stage {
     this.say('\nWhat happens shows here. Ctrl-C ends it and clears everything away.\n');
   }
 
-  /** Remembers the pods, so that the next change can be told from this one. */
-  async #settled(client: KubeClient, workloads: readonly DemoWorkload[], mark?: string): Promise<void> {
+  /** Waits for the pods of `workloads`, checks their `mark`, and keeps them to recognize newer pods later. */
+  async #waitForRollouts(client: KubeClient, workloads: readonly DemoWorkload[], mark?: string): Promise<void> {
     for (const workload of workloads) {
       const before = mark === undefined ? undefined : this.#pods.get(workload);
-      const pods = await rolledOut(client, workload, before, this.#io.signal);
-      const unmarked = [...pods.marks.values()].filter((marks) => mark !== undefined && !marks.includes(mark));
+      const pods = await waitForRollout(client, workload, before, this.#io.signal);
+      const unmarked = [...pods.values()].filter((marks) => mark !== undefined && !marks.includes(mark));
       if (unmarked.length > 0) throw new Error(`a pod of ${nameOf(workload)} lacks ${mark}`);
       this.#pods.set(workload, pods);
     }
   }
 
-  async #untouched(client: KubeClient, workload: DemoWorkload): Promise<void> {
-    const { marks } = await rolledOut(client, workload, undefined, this.#io.signal);
-    const before = this.#pods.get(workload)?.marks;
-    if ([...marks.keys()].some((uid) => !before?.has(uid))) throw new Error(`${nameOf(workload)} rolled unasked`);
+  async #checkUntouched(client: KubeClient, workload: DemoWorkload): Promise<void> {
+    const pods = await waitForRollout(client, workload, undefined, this.#io.signal);
+    const before = this.#pods.get(workload);
+    if ([...pods.keys()].some((uid) => !before?.has(uid))) throw new Error(`${nameOf(workload)} rolled unasked`);
   }
 
   #tell(outcome: Outcome): void {
@@ -185,7 +186,7 @@ function introduce({ kind, name, annotations, from }: DemoWorkload): readonly st
 
 const nameOf = ({ kind, name }: Pick<DemoWorkload, 'kind' | 'name'>): string => `${kind.kind} ${name}`;
 
-/** Fails with the reason of the stop, so that nobody waits on. */
+/** Rejects with the reason of the abort. */
 async function whenAborted(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) await once(signal, 'abort');
   throw signal.reason;

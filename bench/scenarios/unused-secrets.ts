@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Manifest } from '../api.ts';
-import type { Arena } from '../arena.ts';
+import type { BenchCluster } from '../bench-cluster.ts';
 import { createAll, sourceManifest } from '../objects.ts';
 import {
   costFigures,
@@ -8,17 +8,17 @@ import {
   latencyFigures,
   memoryFigures,
   type Scenario,
-  type Stage,
+  type ScenarioContext,
   withContender,
 } from '../scenario.ts';
 import { median } from '../statistics.ts';
 import { changeOneByOne } from './latency.ts';
 
 const NAMESPACES = 20;
-// Long enough for garbage that a start leaves behind to be collected, if it is at all.
+// Time for a program to collect the garbage of its start.
 const REST_MS = 15_000;
 
-interface Pile {
+interface UnusedSecrets {
   readonly id: string;
   readonly number?: string;
   readonly sizes: readonly number[];
@@ -35,21 +35,21 @@ function* secrets(from: number, to: number, bytes: number): Generator<Manifest> 
   }
 }
 
-async function measureAt(stage: Stage, id: string, size: number): Promise<void> {
-  const { arena, contenders, record, quick } = stage;
-  const pairs = await createPairs(arena, 'bench-pile-used', 50);
+async function measureAt(context: ScenarioContext, id: string, size: number): Promise<void> {
+  const { cluster, contenders, record, quick } = context;
+  const pairs = await createPairs(cluster, 'bench-pile-used', 50);
   for (const contender of contenders) {
     const starts: number[] = [];
     const memory: Record<string, number>[] = [];
     for (let left = quick ? 1 : 3; left > 0; left--) {
-      await withContender(stage, contender, {}, async (program, firstReactionMs) => {
+      await withContender(context, contender, {}, async (program, firstReactionMs) => {
         starts.push(firstReactionMs);
         await delay(REST_MS);
         memory.push(memoryFigures(program));
         if (left > 1) return;
         let latencies: number[] = [];
-        const measured = await arena.measure(contender.name, program, async () => {
-          latencies = await changeOneByOne(arena, pairs, 50);
+        const measured = await cluster.measure(contender.name, program, async () => {
+          latencies = await changeOneByOne(cluster, pairs, 50);
         });
         record({
           scenario: id,
@@ -70,39 +70,39 @@ async function measureAt(stage: Stage, id: string, size: number): Promise<void> 
   }
 }
 
-function pileScenario({ id, number, sizes, quickSizes, bytes, long }: Pile): Scenario {
+function unusedSecrets({ id, number, sizes, quickSizes, bytes, long }: UnusedSecrets): Scenario {
   return {
     id,
     ...(number === undefined ? {} : { number }),
     ...(long === undefined ? {} : { long }),
     title: `${sizes.join(', ')} Secrets of ${bytes / 1024} KiB that nobody uses, beside 50 pairs`,
     storeBytes: 8 * 1024 ** 3,
-    async run(stage: Stage): Promise<void> {
-      const { arena, quick, say } = stage;
-      await createNamespaces(arena);
+    async run(context: ScenarioContext): Promise<void> {
+      const { cluster, quick, say } = context;
+      await createNamespaces(cluster);
       let from = 0;
       for (const size of quick ? quickSizes : sizes) {
         say(`creating ${size - from} Secrets`);
-        await createAll(arena.api, secrets(from, size, bytes));
+        await createAll(cluster.api, secrets(from, size, bytes));
         from = size;
-        await measureAt(stage, id, size);
+        await measureAt(context, id, size);
       }
     },
   };
 }
 
-async function createNamespaces(arena: Arena): Promise<void> {
-  for (let index = 0; index < NAMESPACES; index++) await arena.namespace(`bench-pile-${index}`);
+async function createNamespaces(cluster: BenchCluster): Promise<void> {
+  for (let index = 0; index < NAMESPACES; index++) await cluster.namespace(`bench-pile-${index}`);
 }
 
 /** Secrets that nobody uses, for scenarios that are about something else. */
-export async function createFiller(arena: Arena, count: number, bytes: number): Promise<void> {
+export async function createUnusedSecrets(cluster: BenchCluster, count: number, bytes: number): Promise<void> {
   if (count === 0) return;
-  await createNamespaces(arena);
-  await createAll(arena.api, secrets(0, count, bytes));
+  await createNamespaces(cluster);
+  await createAll(cluster.api, secrets(0, count, bytes));
 }
 
-export const secrets20k = pileScenario({
+export const secrets20k = unusedSecrets({
   id: 'secrets-20k',
   number: 'S15',
   sizes: [5000, 10_000, 20_000],
@@ -110,7 +110,7 @@ export const secrets20k = pileScenario({
   bytes: 10 * 1024,
 });
 
-export const secrets100k = pileScenario({
+export const secrets100k = unusedSecrets({
   id: 'secrets-100k',
   sizes: [20_000, 50_000, 100_000],
   quickSizes: [],

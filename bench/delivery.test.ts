@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { deliveryOf, type Put, type Rollout } from './delivery.ts';
 import { markIn, markOf } from './marks.ts';
 import type { SourceName } from './objects.ts';
-import { type Put, type Rollout, verdictOf } from './verdict.ts';
 
 const put = (version: number, at: number, ...workloads: string[]): Put => ({ source: 'cm', version, at, workloads });
 const rolled = (entries: Record<string, readonly (readonly [version: number, at: number])[]>) =>
   new Map(Object.entries(entries).map(([key, list]) => [key, list.map(([version, at]): Rollout => ({ version, at }))]));
 
-describe('verdict', () => {
+describe('delivery', () => {
   it('times each workload of each change', () => {
-    const { latencies, missed, surplus, expected } = verdictOf(
+    const { latencies, missed, surplus, expected } = deliveryOf(
       [put(10, 100, 'a', 'b'), put(20, 200, 'a')],
       rolled({
         a: [
@@ -24,18 +24,18 @@ describe('verdict', () => {
   });
 
   it('does not take an earlier template for the answer, even one that arrived later', () => {
-    const { latencies, missed } = verdictOf([put(10, 100, 'a')], rolled({ a: [[9, 150]] }));
+    const { latencies, missed } = deliveryOf([put(10, 100, 'a')], rolled({ a: [[9, 150]] }));
     expect(latencies).toEqual([]);
     expect(missed).toBe(1);
   });
 
   it('counts a workload whose last change was not answered', () => {
-    const { missed } = verdictOf([put(10, 100, 'a'), put(20, 200, 'a')], rolled({ a: [[15, 150]] }));
+    const { missed } = deliveryOf([put(10, 100, 'a'), put(20, 200, 'a')], rolled({ a: [[15, 150]] }));
     expect(missed).toBe(1);
   });
 
   it('lets one template answer several changes', () => {
-    const { missed, surplus, rollouts, latencies } = verdictOf(
+    const { missed, surplus, rollouts, latencies } = deliveryOf(
       [put(10, 100, 'a'), put(20, 110, 'a')],
       rolled({ a: [[21, 120]] }),
     );
@@ -44,7 +44,7 @@ describe('verdict', () => {
   });
 
   it('counts templates that nobody asked for, per workload', () => {
-    const { surplus } = verdictOf(
+    const { surplus } = deliveryOf(
       [put(10, 100, 'a'), put(20, 200, 'a')],
       rolled({
         a: [[25, 250]],
@@ -67,10 +67,10 @@ describe('verdict', () => {
     });
     const changes = [change(10, 'old'), change(20, 'new')];
     const rollouts = rolled({ a: [[21, 30]] });
-    expect(verdictOf(changes, rollouts, () => made('old'))).toMatchObject({ missed: 0, behind: 1 });
-    expect(verdictOf(changes, rollouts, () => made('new'))).toMatchObject({ missed: 0, behind: 0 });
-    expect(verdictOf(changes, rollouts, () => '{"env":[]}')).toMatchObject({ missed: 0, behind: 0 });
-    expect(verdictOf(changes, rolled({}), () => made('old'))).toMatchObject({ missed: 1, behind: 0 });
+    expect(deliveryOf(changes, rollouts, () => made('old'))).toMatchObject({ missed: 0, behind: 1 });
+    expect(deliveryOf(changes, rollouts, () => made('new'))).toMatchObject({ missed: 0, behind: 0 });
+    expect(deliveryOf(changes, rollouts, () => '{"env":[]}')).toMatchObject({ missed: 0, behind: 0 });
+    expect(deliveryOf(changes, rolled({}), () => made('old'))).toMatchObject({ missed: 1, behind: 0 });
   });
 });
 

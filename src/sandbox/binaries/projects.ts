@@ -1,6 +1,6 @@
-/** The programs of the sandbox: which version of each, and where it comes from. */
+/** The programs of the sandbox: the projects that publish them, in which version and where. */
 
-export type ComponentName = 'etcd' | 'kubernetes' | 'kwok' | 'helm';
+export type ProjectName = 'etcd' | 'kubernetes' | 'kwok' | 'helm';
 
 export const BINARY_NAMES = [
   'etcd',
@@ -17,7 +17,7 @@ export function isBinaryName(name: string): name is BinaryName {
   return (BINARY_NAMES as readonly string[]).includes(name);
 }
 
-/** Where a release is published. Tests put a server of their own in the place of each. */
+/** The servers that publish releases; tests run servers of their own instead. */
 export interface ReleaseSites {
   readonly kubernetes: string;
   readonly helm: string;
@@ -28,9 +28,9 @@ export interface ReleaseSites {
 /** One published file. */
 export interface Release {
   readonly url: string;
-  /** A text beside the file that contains its SHA-256, or GitHub's description of the release. */
+  /** Contains the SHA-256 of the file: a text, or GitHub's JSON about the release. */
   readonly checksumUrl: string;
-  /** The path of the program inside, when the file is an archive. */
+  /** If the file is an archive: the path of the program inside. */
   readonly member?: string;
 }
 
@@ -39,15 +39,15 @@ export interface Platform {
   readonly arch: 'amd64' | 'arm64';
 }
 
-export interface Component {
+export interface Project {
   readonly version: string;
-  /** Program → Go package. The module that pins them is go/<component>. */
+  /** The Go package of each program. The Go module in go/<project> pins their version. */
   readonly packages: Partial<Readonly<Record<BinaryName, string>>>;
-  /** What the linker is to write into the programs. */
+  /** Flags of Go's linker. */
   readonly linkerFlags: string;
-  /** What Go takes for all of them, with nothing in its cache, on two cores. */
+  /** How long Go takes to build all of them on two cores, with nothing in its cache. */
   readonly buildMinutes: { readonly least: number; readonly most: number };
-  /** undefined: nothing is published for this platform. */
+  /** Undefined if nothing is published for this platform. */
   release(sites: ReleaseSites, binary: BinaryName, platform: Platform): Release | undefined;
 }
 
@@ -63,7 +63,7 @@ const ETCD = '3.6.13';
 const KWOK = '0.8.0';
 const HELM = '3.22.0';
 
-export const COMPONENTS: Readonly<Record<ComponentName, Component>> = {
+export const PROJECTS: Readonly<Record<ProjectName, Project>> = {
   etcd: {
     version: ETCD,
     packages: { etcd: 'go.etcd.io/etcd/server/v3' },
@@ -87,7 +87,7 @@ export const COMPONENTS: Readonly<Record<ComponentName, Component>> = {
       'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
       kubectl: 'k8s.io/kubernetes/cmd/kubectl',
     },
-    linkerFlags: kubernetesVersion(KUBERNETES),
+    linkerFlags: kubernetesLinkerFlags(KUBERNETES),
     buildMinutes: { least: 6, most: 10 },
     release(sites, binary, { os, arch }) {
       if (os !== 'linux' && binary !== 'kubectl') return undefined;
@@ -103,7 +103,7 @@ export const COMPONENTS: Readonly<Record<ComponentName, Component>> = {
     release(sites, _binary, { os, arch }) {
       return {
         url: `${sites.github}/kubernetes-sigs/kwok/releases/download/v${KWOK}/kwok-${os}-${arch}`,
-        // kwok publishes no file of checksums; GitHub states the digest of every asset.
+        // kwok publishes no checksums; GitHub's API names the digest of every file.
         checksumUrl: `${sites.githubApi}/repos/kubernetes-sigs/kwok/releases/tags/v${KWOK}`,
       };
     },
@@ -120,15 +120,13 @@ export const COMPONENTS: Readonly<Record<ComponentName, Component>> = {
   },
 };
 
-/** The component that a program belongs to. */
-export function componentOf(binary: BinaryName): ComponentName {
-  const names = Object.keys(COMPONENTS) as ComponentName[];
-  const found = names.find((name) => COMPONENTS[name].packages[binary] !== undefined);
-  if (!found) throw new Error(`${binary} belongs to no component`);
+export function projectOf(binary: BinaryName): ProjectName {
+  const names = Object.keys(PROJECTS) as ProjectName[];
+  const found = names.find((name) => PROJECTS[name].packages[binary] !== undefined);
+  if (!found) throw new Error(`${binary} belongs to no project`);
   return found;
 }
 
-/** The platform of this machine. */
 export function thisPlatform(): Platform {
   const os = process.platform;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
@@ -138,8 +136,8 @@ export function thisPlatform(): Platform {
   return { os, arch };
 }
 
-/** Without these the API server reports v0.0.0, and clients that look at the version go wrong. */
-function kubernetesVersion(version: string): string {
+/** Without these flags the API server reports v0.0.0, and clients that look at the version fail. */
+function kubernetesLinkerFlags(version: string): string {
   const [major, minor] = version.split('.');
   const set = (name: string, value: string | undefined) => `-X k8s.io/component-base/version.${name}=${value}`;
   return ['-s -w', set('gitVersion', `v${version}`), set('gitMajor', major), set('gitMinor', minor)].join(' ');

@@ -4,30 +4,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { until } from '../../../test/support/wait.ts';
+import { daemonsIn, removePidFile, startDaemon, terminate } from './daemon.ts';
 import { identityOf, isAlive } from './process-identity.ts';
-import { end, forget, lastLines, logFile, logNames, recorded, start } from './recorded-process.ts';
+import { lastLines, logFile, logNames } from './process-logs.ts';
 
-const dir = mkdtempSync(join(tmpdir(), 'attune-recorded-'));
+const dir = mkdtempSync(join(tmpdir(), 'attune-daemon-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const env = { PATH: '/usr/bin:/bin' };
 
-test('a process is recorded under its name, and its record names this process and no other', async () => {
-  const process = start(dir, { name: 'sleeper', argv: ['sleep', '600'], env });
-  const record = recorded(dir).get('sleeper');
-  expect(record).toEqual(process.identity);
+test('a process has a pid file of its name, which identifies this process and no other', async () => {
+  const process = startDaemon(dir, { name: 'sleeper', argv: ['sleep', '600'], env });
+  expect(daemonsIn(dir).get('sleeper')).toEqual(process.identity);
   expect(isAlive(process.identity)).toBe(true);
   await until(() => identityOf(process.identity.pid)?.command === 'sleep 600', { what: 'the launcher being replaced' });
   expect(isAlive(process.identity)).toBe(true);
-  await end(process.identity, 0);
+  await terminate(process.identity, 0);
   expect(isAlive(process.identity)).toBe(false);
-  expect(await process.ended).toEqual({ exitCode: 137, words: 'was ended by SIGKILL' });
-  forget(dir, 'sleeper');
-  expect(recorded(dir).has('sleeper')).toBe(false);
+  expect(await process.ended).toEqual({ exitCode: 137, description: 'was ended by SIGKILL' });
+  removePidFile(dir, 'sleeper');
+  expect(daemonsIn(dir).has('sleeper')).toBe(false);
 });
 
 test('the output of a process is its log', async () => {
-  const process = start(dir, { name: 'talker', argv: ['sh', '-c', 'echo one; echo two >&2; exit 3'], env });
-  expect(await process.ended).toEqual({ exitCode: 3, words: 'ended with exit code 3' });
+  const process = startDaemon(dir, { name: 'talker', argv: ['sh', '-c', 'echo one; echo two >&2; exit 3'], env });
+  expect(await process.ended).toEqual({ exitCode: 3, description: 'ended with exit code 3' });
   expect(readFileSync(logFile(dir, 'talker'), 'utf8')).toBe('one\ntwo\n');
   expect(lastLines(dir, 'talker', 1)).toEqual(['two']);
   expect(logNames(dir)).toContain('talker');
@@ -47,26 +47,26 @@ test.each([
 
 test('arguments arrive as they are, whatever a shell would make of them', async () => {
   const words = ['a b', '$HOME', '"', "'", '*', ''];
-  const process = start(dir, { name: 'words', argv: ['printf', '%s\n', ...words], env });
+  const process = startDaemon(dir, { name: 'words', argv: ['printf', '%s\n', ...words], env });
   await process.ended;
   expect(readFileSync(logFile(dir, 'words'), 'utf8')).toBe(words.map((word) => `${word}\n`).join(''));
 });
 
 test('a process that does not listen to SIGTERM is killed after the grace, with its children', async () => {
   const script = 'trap "" TERM; sleep 600 & echo $!; while :; do sleep 600; done';
-  const process = start(dir, { name: 'stubborn', argv: ['sh', '-c', script], env });
+  const process = startDaemon(dir, { name: 'stubborn', argv: ['sh', '-c', script], env });
   const child = await until(() => Number(lastLines(dir, 'stubborn', 1)[0]) || undefined, { what: 'its child' });
-  await end(process.identity, 50);
+  await terminate(process.identity, 50);
   expect(isAlive(process.identity)).toBe(false);
   await until(() => identityOf(child) === undefined, { what: 'its child being gone' });
 });
 
-test('a process that only has the pid of a recorded one is left alone', async () => {
+test('a process that only has the pid of a daemon is left alone', async () => {
   const stranger = spawn('sleep', ['600']);
   const identity = identityOf(stranger.pid ?? 0);
   if (!identity) throw new Error('the stranger is not seen');
-  await end({ ...identity, startedAt: 'long ago' }, 1000);
-  await end({ ...identity, command: 'etcd' }, 0);
+  await terminate({ ...identity, startedAt: 'long ago' }, 1000);
+  await terminate({ ...identity, command: 'etcd' }, 0);
   expect(isAlive(identity)).toBe(true);
   stranger.kill('SIGKILL');
 });
