@@ -5,7 +5,7 @@ import { type Applied, UNKNOWN } from '../domain/ledger/applied.ts';
 import { believe, type Word } from '../domain/ledger/believe.ts';
 import { sourceId } from '../domain/ledger/source-id.ts';
 import { isSettledByMark } from '../domain/state/own-marks.ts';
-import type { TemplateTime } from '../domain/state/pod-times.ts';
+import type { TemplateTime } from '../domain/state/pod-data.ts';
 import { isOrdered, type StateRules } from '../domain/state/source-past.ts';
 import type { Recalled } from '../domain/state/transitions.ts';
 import type { WorkloadState } from '../domain/state/workload-state.ts';

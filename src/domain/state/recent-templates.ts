@@ -1,7 +1,7 @@
 import { type Applied, UNKNOWN } from '../ledger/applied.ts';
 import type { KeptTemplate } from '../ledger/record.ts';
 import type { SourceId } from '../ledger/source-id.ts';
-import { tellsRollout } from '../workload/rollout.ts';
+import { nextRevision, tellsRollout } from '../workload/rollout.ts';
 import type { Workload } from '../workload/workload.ts';
 
 /** A template that a workload was seen to have, by short digests: with all marks (`full`) and without any (`bare`). */
@@ -32,6 +32,8 @@ export class RecentTemplates {
   /** Newest last. */
   readonly #seen: SeenTemplate[];
   #unseenAfter: number | undefined;
+  /** The revision that its controller will count as soon as it has seen the newest template. */
+  #revisionDue: string | undefined;
 
   constructor(workload: Workload, since: number) {
     this.#seen = [templateOf(workload, since)];
@@ -55,12 +57,13 @@ export class RecentTemplates {
   }
 
   /**
-   * The workload has this template from now on. Gives back those that it was before: the same with the same marks or,
+   * The workload has this template from now on, and left one whose pods ran with `applied`. Gives back those that it was before: the same with the same marks or,
    * where somebody else edited it, the same with whatever marks.
    */
-  replace(workload: Workload, since: number): readonly SeenTemplate[] {
+  replace(workload: Workload, since: number, applied: ReadonlyMap<SourceId, Applied>): readonly SeenTemplate[] {
     const next = templateOf(workload, since);
     const last = this.newest;
+    if (last) last.had ??= new Map(applied);
     const known = this.#seen.filter(
       ({ full, bare }) => full === next.full || (bare === next.bare && last?.bare !== bare),
     );
@@ -69,6 +72,15 @@ export class RecentTemplates {
     this.#seen.push({ ...next, since: former?.since ?? since });
     if (this.#seen.length > MAX_TEMPLATES) this.#seen.shift();
     return known;
+  }
+
+  expectRevision(before: string, now: string): void {
+    this.#revisionDue = now === before ? nextRevision(now, true) : undefined;
+  }
+
+  /** Whether a revision says that there was no other template in between. */
+  isExpected(before: string, now: string): boolean {
+    return now === before || now === this.#revisionDue;
   }
 
   /** Templates from before our time; what pods of the last one ran with is what was written down. */

@@ -2,7 +2,7 @@ import type { Strategy } from '../asks/ask.ts';
 import type { Applied, Lifecycle } from '../ledger/applied.ts';
 import type { KeptTemplate } from '../ledger/record.ts';
 import type { SourceId } from '../ledger/source-id.ts';
-import type { TemplateTime } from './pod-times.ts';
+import type { TemplateTime } from './pod-data.ts';
 
 /**
  * How a workload's newest object reached us. `list`: as it was found, whatever happened to it before; `watch`: at the very

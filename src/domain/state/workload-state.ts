@@ -1,17 +1,15 @@
-import { kindNamed } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { ABSENT, type Applied, compare, UNKNOWN } from '../ledger/applied.ts';
 import { type SourceId, sourceId } from '../ledger/source-id.ts';
 import type { Change } from '../outcome/change.ts';
-import { nextRevision } from '../workload/rollout.ts';
 import { isAlike, type Workload } from '../workload/workload.ts';
-import { AppliedData } from './applied-data.ts';
 import { type Effects, noEffects } from './effects.ts';
 import { isSettledByMark, OwnMarks, type OwnWrite } from './own-marks.ts';
-import { PodTimes, type TemplateTime, UNKNOWN_TIME } from './pod-times.ts';
-import { type RecentTemplates, type SeenTemplate, templateOf } from './recent-templates.ts';
+import { PodData, type TemplateTime } from './pod-data.ts';
+import type { RecentTemplates, SeenTemplate } from './recent-templates.ts';
 import { isOrdered, type StateRules } from './source-past.ts';
-import type { Comparison, Movement, Recalled, SeenBy, Sighting } from './transitions.ts';
+import { isTaken, noticeRevert, type TemplateNews, templateSeen } from './template-changes.ts';
+import type { Comparison, Movement, Recalled, Sighting } from './transitions.ts';
 import { WaitingChanges } from './waiting-changes.ts';
 
 /**
@@ -27,15 +25,12 @@ export class WorkloadState {
   /** Version up to which it was certainly not there: a listing showed it later, or not before our time (0). */
   readonly foundAfter: number;
   readonly #rules: StateRules;
-  readonly #pods: PodTimes;
+  readonly #pods: PodData;
   readonly #marks = new OwnMarks();
-  readonly #applied: AppliedData;
   readonly #waiting = new WaitingChanges();
   #workload: Workload;
   #editedAt: number;
   #seq = 0;
-  /** The revision that its controller will count as soon as it has seen the newest template. */
-  #revisionDue: string | undefined;
   /** Our write is on its way, from this template, whose pods run with this: what is seen meanwhile says nothing about it. */
   #writing: { readonly from: SeenTemplate | undefined; readonly had: ReadonlyMap<SourceId, Applied> } | undefined;
   #isBlocked = false;
@@ -47,15 +42,14 @@ export class WorkloadState {
     this.born = born;
     this.foundAfter = foundAfter;
     this.#editedAt = born ?? 0;
-    this.#pods = new PodTimes(workload, born, foundAfter, rules);
-    this.#applied = new AppliedData(workload.ref.namespace, this.#pods, rules.sources);
+    this.#pods = new PodData(workload, born, foundAfter, rules);
   }
 
   get workload(): Workload {
     return this.#workload;
   }
   get applied(): ReadonlyMap<SourceId, Applied> {
-    return this.#applied.entries;
+    return this.#pods.applied;
   }
   get waiting(): ReadonlyMap<SourceId, Applied> {
     return this.#waiting.entries;
@@ -109,9 +103,9 @@ export class WorkloadState {
 
   /** Another writer of ours, usually the leader before us, recorded what it did. */
   adopt(seq: number, appliedTo: (id: SourceId) => Applied | undefined): void {
-    for (const id of this.#applied.entries.keys()) {
+    for (const id of this.#pods.applied.keys()) {
       const applied = appliedTo(id);
-      if (applied !== undefined) this.#applied.set(id, applied);
+      if (applied !== undefined) this.#pods.applied.set(id, applied);
     }
     this.#seq = seq;
   }
@@ -132,7 +126,10 @@ export class WorkloadState {
     const isEdited = isSpec && !isAlike(before, workload);
     if (isEdited) this.#editedAt = moment;
     if (isEdited && sighting.by !== 'write') this.#isBlocked = false;
-    if (isSpec) this.#specSeen(before, sighting, moment);
+    if (isSpec) {
+      const isWriting = this.#writing !== undefined;
+      this.#note(templateSeen(this.#parts, { ...sighting, before, after: workload, moment, isWriting }));
+    }
     if (isComplete) this.#pods.templates.onlyNewestLeft();
     return { moment, isSpec, isEdited, isComplete };
   }
@@ -141,7 +138,7 @@ export class WorkloadState {
   compare(ref: SourceRef, { strategy, lifecycle, begunWith }: Comparison, now: number): void {
     const id = this.#idOf(ref);
     const current = this.#rules.sources.current(ref);
-    let applied = this.#applied.get(id);
+    let applied = this.#pods.applied.get(id);
     if (applied === undefined) {
       applied = begunWith();
       // Nobody has looked at it yet: what the pods began with will be known when it is read.
@@ -153,14 +150,17 @@ export class WorkloadState {
     }
     if (isSettledByMark(this.#workload, ref, { strategy, applied }, this.#rules)) {
       this.#settle(id, current);
-    } else if (this.#applied.isBrought(ref, id, current)) {
+    } else if (this.#pods.isBrought(ref, applied, current)) {
       // Its own creation is nobody else's rollout: the change only arrived late.
-      if (this.#pods.template.after !== this.born) this.#settledByAnother(ref, id);
+      if (this.#pods.template.after !== this.born) {
+        this.#pods.settledByAnother(id);
+        this.#ask().settledByAnother.push(ref);
+      }
       this.#settle(id, current);
     } else if (this.#pods.mayDiffer(ref, applied, current, this.#workload)) {
-      this.#applied.set(id, UNKNOWN);
+      this.#pods.applied.set(id, UNKNOWN);
     }
-    const difference = compare(this.#applied.get(id) ?? UNKNOWN, current, lifecycle);
+    const difference = compare(this.#pods.applied.get(id) ?? UNKNOWN, current, lifecycle);
     if (difference === 'unread') this.#ask().toRead.push(ref);
     else if (difference === 'settle') this.#settle(id, current);
     else if (difference === 'same' || difference === 'keep') this.#waiting.delete(id);
@@ -176,15 +176,15 @@ export class WorkloadState {
   forget(id: SourceId): void {
     this.#waiting.delete(id);
     this.#marks.renew(id);
-    if (this.#applied.delete(id)) this.#ask().isLedgerMoved = true;
+    if (this.#pods.applied.delete(id)) this.#ask().isLedgerMoved = true;
   }
 
   /** What a source held from a version on is not known: nor is what pods began with that were made since, or still are. */
   lostSightOf(ref: SourceRef, from: number): void {
     const id = this.#idOf(ref);
-    const applied = this.#applied.get(id);
+    const applied = this.#pods.applied.get(id);
     if (this.#rules.compat || !this.#pods.isMadeSince(from) || applied === undefined || applied === ABSENT) return;
-    this.#applied.set(id, UNKNOWN);
+    this.#pods.applied.set(id, UNKNOWN);
     this.#ask().isLedgerMoved = true;
   }
 
@@ -205,7 +205,7 @@ export class WorkloadState {
   }
 
   writeBegan(): void {
-    this.#writing = { from: this.#pods.templates.newest, had: this.#applied.copy() };
+    this.#writing = { from: this.#pods.templates.newest, had: new Map(this.#pods.applied) };
   }
 
   /** The server did not take it, or nobody knows: whatever waits still waits. */
@@ -220,11 +220,11 @@ export class WorkloadState {
     this.#number(seq);
     if (write) {
       this.#marks.wrote(write, this.#workload.ref.namespace);
-      this.#applied.rolledByUs();
+      this.#pods.settledByUs();
       this.#pods.templates.wroteNew(this.#workload);
     }
     if (from) from.had ??= had;
-    for (const { id, current } of changes) this.#applied.set(id, current);
+    for (const { id, current } of changes) this.#pods.applied.set(id, current);
   }
 
   /** All that was to be done about these changes is done, under this number. What came meanwhile still waits. */
@@ -232,81 +232,30 @@ export class WorkloadState {
     const { sources } = this.#rules;
     this.#number(seq);
     for (const { id, current, ref, since } of changes) {
-      this.#applied.set(id, current);
+      this.#pods.applied.set(id, current);
       // A change that came while we wrote waits for the next pass. One there and back again may be in some of the pods.
       if (sources.since(ref) === since) this.#waiting.delete(id);
-      else if (sources.current(ref) === current) this.#applied.set(id, UNKNOWN);
+      else if (sources.current(ref) === current) this.#pods.applied.set(id, UNKNOWN);
     }
     this.#waiting.passDone();
   }
 
-  /** Our marks may be gone though the template is the same: another writer undid the rollout. True if so. */
-  noticeRevert(): boolean {
-    const { again, givenUp } = this.#marks.taken(this.#workload, this.#rules.sources);
-    if (again.length + givenUp.length === 0) return false;
-    for (const ref of [...again, ...givenUp]) this.#applied.set(this.#idOf(ref), UNKNOWN);
-    this.#ask().reverted.push(...again);
-    this.#ask().undelivered.push(...givenUp);
-    const version = Number(this.#workload.resourceVersion);
-    this.#returned([], { after: version, upTo: version });
-    return true;
+  /** Our marks may be gone though the template is the same: another writer undid the rollout. */
+  noticeRevert(): void {
+    const taken = noticeRevert(this.#parts, this.#workload);
+    this.#note({ isLedgerMoved: isTaken(taken), taken });
   }
 
-  #specSeen(before: Workload, sighting: Sighting, moment: number): void {
-    const { templates } = this.#pods;
-    const isListed = sighting.by === 'list';
-    if (!sighting.isFollowing) {
-      templates.replace(this.#workload, moment - 1);
-    } else if (before.fullTemplateDigest !== this.#workload.fullTemplateDigest) {
-      this.#templateReplaced(before, sighting, moment);
-      if (isListed) templates.missedAfter(moment - 1, this.#workload);
-      const { revision } = this.#workload;
-      this.#revisionDue = revision === before.revision ? nextRevision(revision, true) : undefined;
-    } else if (isListed && ![before.revision, this.#revisionDue].includes(this.#workload.revision)) {
-      this.#leftAndReturned(moment - 1);
-    }
+  get #parts() {
+    return { pods: this.#pods, marks: this.#marks, rules: this.#rules };
   }
 
-  /**
-   * The template is another than before, so there will be new pods, and they start with what the sources held at that
-   * moment. Unless it is one that was there before: then pods from that time may still be running, and new ones beside
-   * them. Nor does a template without our mark prove anything: it may be older than all that we know.
-   */
-  #templateReplaced(before: Workload, sighting: Sighting, moment: number): void {
-    const { templates } = this.#pods;
-    const news = sighting.news();
-    const when = writtenAt(before, this.#workload, {
-      by: sighting.by,
-      after: Math.max(moment - 1, news?.heardUpTo ?? -1),
-    });
-    const isOurs = sighting.by === 'write' || news !== undefined;
-    if (templates.newest) templates.newest.had ??= this.#applied.copy();
-    const known = templates.replace(this.#workload, when.after);
-    const isEdited = before.templateDigest !== this.#workload.templateDigest;
-    if (isEdited) this.#marks.templateEdited(known.length === 0);
-    const isReturn = known.length > 0 || (!isOurs && templates.unseenAfter !== undefined);
-    const replacesPods = kindNamed(this.#workload.ref.kind)?.effect === 'patch';
-    if (isReturn && replacesPods) this.#returned(known, when);
-    const isReverted = !isOurs && !this.#writing && this.noticeRevert();
-    if (isReturn || !replacesPods || (isReverted && !isEdited)) return;
-    this.#pods.templateWritten(isOrdered(this.#rules) ? when : UNKNOWN_TIME);
-    if (isOrdered(this.#rules)) this.#applied.podsReplaced();
-    if (!isOurs) this.#ask().isLedgerMoved = true;
-  }
-
-  /** The template went there and back again after a version, and nobody saw when: pods may be from any time since. */
-  #leftAndReturned(after: number): void {
-    const template = { ...templateOf(this.#workload, after), had: this.#applied.copy() };
-    this.#pods.templates.missedAfter(after, this.#workload);
-    this.#returned([template], { after, upTo: Number(this.#workload.resourceVersion) });
-  }
-
-  /** Pods of these templates may be running again, and new ones as well. */
-  #returned(templates: readonly SeenTemplate[], when: TemplateTime): void {
-    if (!this.#rules.compat) this.#applied.returned(templates, when);
-    this.#pods.templateWritten({ after: -1, upTo: when.upTo, isReturn: true });
-    // A record may still say that all is well; the checkpoint knows better.
-    this.#ask().isLedgerMoved = true;
+  #note({ isLedgerMoved, taken }: TemplateNews): void {
+    if (!isLedgerMoved) return;
+    const effects = this.#ask();
+    effects.isLedgerMoved = true;
+    effects.reverted.push(...taken.again);
+    effects.undelivered.push(...taken.givenUp);
   }
 
   #wait(id: SourceId, current: Applied, now: number): void {
@@ -319,14 +268,9 @@ export class WorkloadState {
   #settle(id: SourceId, applied: Applied): void {
     this.#waiting.delete(id);
     this.#marks.renew(id);
-    if (this.#applied.get(id) === applied) return;
-    this.#applied.set(id, applied);
+    if (this.#pods.applied.get(id) === applied) return;
+    this.#pods.applied.set(id, applied);
     this.#ask().isLedgerMoved = true;
-  }
-
-  #settledByAnother(ref: SourceRef, id: SourceId): void {
-    this.#applied.trustAnother(id);
-    this.#ask().settledByAnother.push(ref);
   }
 
   /** The watch may have brought our own record, and its number, before the answer came. */
@@ -342,14 +286,4 @@ export class WorkloadState {
     this.#effects ??= noEffects();
     return this.#effects;
   }
-}
-
-/** When a template was written: a listing only says that it was after what had been heard before. */
-function writtenAt(
-  before: Workload,
-  { resourceVersion }: Workload,
-  { by, after }: { readonly by: SeenBy; readonly after: number },
-): TemplateTime {
-  const upTo = Number(resourceVersion);
-  return by === 'list' ? { after, upTo, base: before.revision } : { after: upTo, upTo };
 }

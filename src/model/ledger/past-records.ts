@@ -3,7 +3,7 @@ import { kindNamed } from '../../api/kinds.ts';
 import type { Applied } from '../../domain/ledger/applied.ts';
 import { type KeptTemplate, type LedgerRecord, parseRecord } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
-import type { TemplateTime } from '../../domain/state/pod-times.ts';
+import type { TemplateTime } from '../../domain/state/pod-data.ts';
 import { shortDigest } from '../../domain/state/recent-templates.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
 import type { Runs } from './runs.ts';

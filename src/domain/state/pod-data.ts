@@ -1,9 +1,10 @@
 import type { SourceRef } from '../../api/sources.ts';
 import { ABSENT, type Applied, UNKNOWN } from '../ledger/applied.ts';
-import type { SourceId } from '../ledger/source-id.ts';
+import { refOf, type SourceId } from '../ledger/source-id.ts';
 import type { Workload } from '../workload/workload.ts';
 import { hadOf, RecentTemplates, type SeenTemplate } from './recent-templates.ts';
 import { isOrdered, type StateRules } from './source-past.ts';
+import { SparseMap } from './sparse-map.ts';
 
 /**
  * When the template was written that the pods are made of, in versions of the server: after one, and not after another. All
@@ -22,16 +23,22 @@ export interface TemplateTime {
 
 export const UNKNOWN_TIME: TemplateTime = { after: -1, upTo: -1 };
 
-/** When the pods of a workload were made, and so what their sources held then. */
-export class PodTimes {
+/** What the pods of a workload run with, which follows from when they were made. */
+export class PodData {
+  /** For each source that would roll the workload. */
+  readonly applied = new Map<SourceId, Applied>();
   readonly templates: RecentTemplates;
   readonly #rules: StateRules;
+  readonly #namespace: string;
+  /** Settled because another writer's template is newer: open again if that template goes. */
+  readonly #byAnother = new SparseMap<SourceId, true>();
   #template: TemplateTime;
   /** Versions between which pods were last being replaced; without an end while they are. */
   #replaced: { readonly from: number; readonly to: number };
 
   constructor(workload: Workload, born: number | undefined, foundAfter: number, rules: StateRules) {
     this.#rules = rules;
+    this.#namespace = workload.ref.namespace;
     this.templates = new RecentTemplates(workload, born ?? foundAfter);
     this.#template = born === undefined ? UNKNOWN_TIME : { after: born, upTo: born };
     this.#replaced = { from: born ?? 0, to: workload.isRolledOut ? 0 : Number.POSITIVE_INFINITY };
@@ -58,9 +65,42 @@ export class PodTimes {
     return this.#template.upTo >= version || version < this.#replaced.to;
   }
 
-  /** Whether all pods are newer than the present data of a source. */
-  areNewerThan(ref: SourceRef): boolean {
+  /** Whether new pods, whoever made them, run with the present data of a source already. */
+  isBrought(ref: SourceRef, applied: Applied, current: Applied): boolean {
+    if (current === ABSENT || current === UNKNOWN || applied === ABSENT || applied === current) return false;
     return this.#template.after >= this.#rules.sources.since(ref);
+  }
+
+  settledByAnother(id: SourceId): void {
+    this.#byAnother.set(id, true);
+  }
+
+  settledByUs(): void {
+    this.#byAnother.clear();
+  }
+
+  /** New pods began with what there was when they were made, which need not be what there is now. */
+  replaced(): void {
+    const { sources } = this.#rules;
+    const { after, upTo } = this.#template;
+    for (const [id, applied] of this.applied) {
+      const ref = refOf(id, this.#namespace);
+      if (applied !== ABSENT && sources.since(ref) > after) this.applied.set(id, sources.during(ref, after, upTo));
+    }
+  }
+
+  /**
+   * Pods of these templates may be running again, and new ones as well: only what both have is known. What was settled by
+   * pods of another writer's template is open in any case: they may be on their way out.
+   */
+  returned(templates: readonly SeenTemplate[], when: TemplateTime): void {
+    for (const [id, applied] of this.#rules.compat ? [] : this.applied) {
+      if (applied === ABSENT) continue;
+      const now = this.#byAnother.has(id) ? UNKNOWN : this.#afterReturn(id, templates, when);
+      if (now !== undefined) this.applied.set(id, now);
+    }
+    this.#byAnother.clear();
+    this.#template = { after: -1, upTo: when.upTo, isReturn: true };
   }
 
   /**
@@ -80,21 +120,12 @@ export class PodTimes {
     return isBeside || (isAfter && movedAt > this.#replaced.from && movedAt < this.#replaced.to);
   }
 
-  /**
-   * What pods have that are of a template from earlier (`returned`) and new ones made between two versions: only what both
-   * have is known. Undefined: nothing speaks against what was believed.
-   */
-  afterReturn(
-    ref: SourceRef,
-    id: SourceId,
-    returned: readonly SeenTemplate[],
-    { after, upTo }: TemplateTime,
-  ): Applied | undefined {
-    const { sources } = this.#rules;
-    const begun = isOrdered(this.#rules) ? sources.during(ref, after, upTo) : this.#unmoved(ref);
-    if (this.#isUnseen(ref) || returned.some((template) => this.#hadBy(template, ref, id, upTo) !== begun))
-      return UNKNOWN;
-    return returned.length > 0 || this.templates.unseenAfter !== undefined ? begun : undefined;
+  /** Undefined: nothing speaks against what was believed. */
+  #afterReturn(id: SourceId, templates: readonly SeenTemplate[], { after, upTo }: TemplateTime): Applied | undefined {
+    const ref = refOf(id, this.#namespace);
+    const begun = isOrdered(this.#rules) ? this.#rules.sources.during(ref, after, upTo) : this.#unmoved(ref);
+    if (this.#isUnseen(ref) || templates.some((each) => this.#hadBy(each, ref, id, upTo) !== begun)) return UNKNOWN;
+    return templates.length > 0 || this.templates.unseenAfter !== undefined ? begun : undefined;
   }
 
   /** Whether pods of templates that we did not see may have other data. */
