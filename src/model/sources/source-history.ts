@@ -3,12 +3,12 @@ import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
 import type { Source } from '../../domain/source/source.ts';
 
 /** From `version` on, and until the next entry's, the source's data was `applied`. */
-interface Era {
+interface PastData {
   readonly version: number;
   readonly applied: Applied;
 }
 
-interface Page {
+interface Entry {
   /** Undefined after its deletion. */
   source: Source | undefined;
   /** What the rules read of a source that is gone: deleting and creating anew must not look like opting out. */
@@ -18,7 +18,7 @@ interface Page {
   /** The last change of data left Stakater's hash as it was: an equal mark proves nothing. */
   ambiguous: boolean;
   /** Earlier data. Only for sources that were seen to change: most never do. */
-  eras: Era[] | undefined;
+  past: PastData[] | undefined;
 }
 
 export interface SourceChange {
@@ -32,8 +32,8 @@ export interface SourceChange {
   readonly unseenFrom?: number | undefined;
 }
 
-const MAX_ERAS = 8;
-const MAX_GRAVES = 10_000;
+const MAX_PAST = 8;
+const MAX_TOMBSTONES = 10_000;
 const NO_FLAGS = { ignored: false, matchable: false };
 
 /**
@@ -43,115 +43,117 @@ const NO_FLAGS = { ignored: false, matchable: false };
  * order, so whether a workload started before or after a change is told by the resource versions alone.
  */
 export class SourceHistory {
-  readonly #pages = new Map<string, Map<string, Page>>();
-  readonly #graves: SourceRef[] = [];
-  /** Pages that were read at a version of which the watch has yet to tell. */
-  readonly #ahead = new Map<Page, number>();
+  /** By kind and namespace, then by name. */
+  readonly #entries = new Map<string, Map<string, Entry>>();
+  /** Of deleted sources: what they held before counts until so many others were deleted. */
+  readonly #tombstones: SourceRef[] = [];
+  /** Sources that were read at a version which the watch has yet to bring. */
+  readonly #ahead = new Map<Entry, number>();
 
   get(ref: SourceRef): Source | undefined {
-    return this.#page(ref)?.source;
+    return this.#entry(ref)?.source;
   }
 
-  flags(ref: SourceRef): Page['flags'] {
-    return this.#page(ref)?.flags ?? NO_FLAGS;
+  flags(ref: SourceRef): Entry['flags'] {
+    return this.#entry(ref)?.flags ?? NO_FLAGS;
   }
 
   current(ref: SourceRef): Applied {
-    const source = this.#page(ref)?.source;
+    const source = this.#entry(ref)?.source;
     return source ? (source.fingerprint?.exact ?? UNKNOWN) : ABSENT;
   }
 
   /** The data that the source had at a moment of the server's own time. */
   at(ref: SourceRef, version: number): Applied {
-    const page = this.#page(ref);
-    if (!page) return ABSENT;
-    if (version >= page.since) return this.current(ref);
-    return page.eras?.findLast((era) => era.version <= version)?.applied ?? UNKNOWN;
+    const entry = this.#entry(ref);
+    if (!entry) return ABSENT;
+    if (version >= entry.since) return this.current(ref);
+    return entry.past?.findLast((each) => each.version <= version)?.applied ?? UNKNOWN;
   }
 
   /** The data that it had throughout a span of the server's time; unknown if it may have moved within. */
   during(ref: SourceRef, after: number, upTo: number): Applied {
-    const page = this.#page(ref);
-    if (!page || after >= page.since) return this.current(ref);
-    const { eras = [] } = page;
-    const at = eras.findLastIndex((era) => era.version <= after);
-    const end = eras[at + 1]?.version ?? page.since;
-    return at >= 0 && upTo < end ? (eras[at]?.applied ?? UNKNOWN) : UNKNOWN;
+    const entry = this.#entry(ref);
+    if (!entry || after >= entry.since) return this.current(ref);
+    const { past = [] } = entry;
+    const at = past.findLastIndex((each) => each.version <= after);
+    const end = past[at + 1]?.version ?? entry.since;
+    return at >= 0 && upTo < end ? (past[at]?.applied ?? UNKNOWN) : UNKNOWN;
   }
 
   /** The data at the time of the first listing, for those who were there already. */
   atListing(ref: SourceRef): Applied {
-    return this.#page(ref)?.eras?.[0]?.applied ?? this.current(ref);
+    return this.#entry(ref)?.past?.[0]?.applied ?? this.current(ref);
   }
 
   /** Since when, as far as we know, the data has been what it is. */
   since(ref: SourceRef): number {
-    return this.#page(ref)?.since ?? 0;
+    return this.#entry(ref)?.since ?? 0;
   }
 
   /** When its data was seen to change; 0: it is as it was found. */
   movedAt(ref: SourceRef): number {
-    const page = this.#page(ref);
-    return page?.eras === undefined ? 0 : page.since;
+    const entry = this.#entry(ref);
+    return entry?.past === undefined ? 0 : entry.since;
   }
 
   /** Whether its data was seen to change up to a version. */
   isMovedBy(ref: SourceRef, version: number): boolean {
-    const page = this.#page(ref);
-    const [, second] = page?.eras ?? [];
-    return page?.eras !== undefined && (second?.version ?? page.since) <= version;
+    const entry = this.#entry(ref);
+    const [, second] = entry?.past ?? [];
+    return entry?.past !== undefined && (second?.version ?? entry.since) <= version;
   }
 
   /** What it may have held before: absence, if we saw nothing else. Undefined: it was never seen to change. */
   formerly(ref: SourceRef): Applied | undefined {
-    const eras = this.#page(ref)?.eras;
-    return eras?.every(({ applied }) => applied === ABSENT) ? ABSENT : eras && UNKNOWN;
+    const past = this.#entry(ref)?.past;
+    return past?.every(({ applied }) => applied === ABSENT) ? ABSENT : past && UNKNOWN;
   }
 
   isAmbiguous(ref: SourceRef): boolean {
-    return this.#page(ref)?.ambiguous === true;
+    return this.#entry(ref)?.ambiguous === true;
   }
 
   *inNamespace(kind: SourceKind, namespace: string): Generator<Source> {
-    for (const { source } of this.#pages.get(`${kind}/${namespace}`)?.values() ?? []) if (source) yield source;
+    for (const { source } of this.#entries.get(`${kind}/${namespace}`)?.values() ?? []) if (source) yield source;
   }
 
   /** How many names of a kind there are in a namespace, about. */
   countIn(kind: SourceKind, namespace: string): number {
-    return this.#pages.get(`${kind}/${namespace}`)?.size ?? 0;
+    return this.#entries.get(`${kind}/${namespace}`)?.size ?? 0;
   }
 
   /** How many there are of each kind. */
   counts(): Map<SourceKind, number> {
     const counts = new Map<SourceKind, number>();
-    for (const [at, pages] of this.#pages) {
+    for (const [at, entries] of this.#entries) {
       const kind = at.slice(0, at.indexOf('/')) as SourceKind;
       let living = counts.get(kind) ?? 0;
-      for (const { source } of pages.values()) if (source) living += 1;
+      for (const { source } of entries.values()) if (source) living += 1;
       counts.set(kind, living);
     }
     return counts;
   }
 
   /**
-   * `born`: it did not exist before, as far as we were looking. `told`: a listing shows it, and what it held since that
-   * version is not known.
+   * `born`: it did not exist before, as far as we were looking. `completeUpTo`: a listing shows it, and what it held since
+   * that version is not known.
    */
-  put(source: Source, born: boolean, told?: number): SourceChange {
+  put(source: Source, born: boolean, completeUpTo?: number): SourceChange {
     const before = this.current(source.ref);
-    const page = this.#page(source.ref) ?? this.#newPage(source.ref);
-    if (this.#isOutrun(page, Number(source.resourceVersion))) return unturned(before);
-    const flagsMoved = page.flags.ignored !== source.ignored || page.flags.matchable !== source.matchable;
+    const entry = this.#entry(source.ref) ?? this.#newEntry(source.ref);
+    if (this.#isOutrun(entry, Number(source.resourceVersion))) return unchanged(before);
+    const flagsMoved = entry.flags.ignored !== source.ignored || entry.flags.matchable !== source.matchable;
     const after = source.fingerprint?.exact ?? UNKNOWN;
-    const unseenFrom = told && page.source && Math.max(told, Number(page.source.resourceVersion)) + 1;
+    const unseenFrom = completeUpTo && entry.source && Math.max(completeUpTo, Number(entry.source.resourceVersion)) + 1;
     if (before !== after || after === UNKNOWN || unseenFrom !== undefined) {
-      if (page.source || born) close(page, before);
-      if (unseenFrom !== undefined) close({ ...page, since: unseenFrom }, UNKNOWN);
-      page.since = Number(source.resourceVersion);
-      page.ambiguous = after !== UNKNOWN && page.source?.fingerprint?.mark === source.fingerprint?.mark;
+      if (entry.source || born) close(entry, before);
+      if (unseenFrom !== undefined) close({ ...entry, since: unseenFrom }, UNKNOWN);
+      entry.since = Number(source.resourceVersion);
+      entry.ambiguous = after !== UNKNOWN && entry.source?.fingerprint?.mark === source.fingerprint?.mark;
     }
-    page.source = source;
-    page.flags =
+    entry.source = source;
+    entry.flags =
       source.ignored || source.matchable ? { ignored: source.ignored, matchable: source.matchable } : NO_FLAGS;
     return { before, after, flagsMoved, unseenFrom };
   }
@@ -161,69 +163,69 @@ export class SourceHistory {
    * an answer that took longer than the watch is history.
    */
   fill(source: Source): SourceChange {
-    const page = this.#page(source.ref);
+    const entry = this.#entry(source.ref);
     const before = this.current(source.ref);
     const version = Number(source.resourceVersion);
-    if (!page?.source || version < newestOf(page, page.source)) return unturned(before);
-    if (page.source.resourceVersion !== source.resourceVersion) {
-      const turn = this.put(source, false);
-      this.#ahead.set(page, version);
-      return turn;
+    if (!entry?.source || version < newestOf(entry, entry.source)) return unchanged(before);
+    if (entry.source.resourceVersion !== source.resourceVersion) {
+      const change = this.put(source, false);
+      this.#ahead.set(entry, version);
+      return change;
     }
-    page.source = source;
+    entry.source = source;
     return { before, after: this.current(source.ref), flagsMoved: false, isRead: true };
   }
 
   /** `version` of the deletion, undefined when only its absence was noticed. */
   remove(ref: SourceRef, version: number | undefined): SourceChange {
-    const page = this.#page(ref);
+    const entry = this.#entry(ref);
     const before = this.current(ref);
-    if (page?.source) {
-      if (this.#isOutrun(page, version)) return unturned(before);
-      close(page, before);
-      page.since = version ?? Number(page.source.resourceVersion) + 1;
-      page.source = undefined;
-      this.#bury(ref);
+    if (entry?.source) {
+      if (this.#isOutrun(entry, version)) return unchanged(before);
+      close(entry, before);
+      entry.since = version ?? Number(entry.source.resourceVersion) + 1;
+      entry.source = undefined;
+      this.#keepTombstone(ref);
     }
     return { before, after: ABSENT, flagsMoved: false };
   }
 
   /** The watch tells of something older than what was read meanwhile. */
-  #isOutrun(page: Page, version: number | undefined): boolean {
+  #isOutrun(entry: Entry, version: number | undefined): boolean {
     if (this.#ahead.size === 0) return false;
-    if (version !== undefined && version < (this.#ahead.get(page) ?? 0)) return true;
-    this.#ahead.delete(page);
+    if (version !== undefined && version < (this.#ahead.get(entry) ?? 0)) return true;
+    this.#ahead.delete(entry);
     return false;
   }
 
-  #page(ref: SourceRef): Page | undefined {
-    return this.#pages.get(`${ref.kind}/${ref.namespace}`)?.get(ref.name);
+  #entry(ref: SourceRef): Entry | undefined {
+    return this.#entries.get(placeOf(ref))?.get(ref.name);
   }
 
-  #newPage(ref: SourceRef): Page {
-    const at = `${ref.kind}/${ref.namespace}`;
-    const pages = this.#pages.get(at) ?? new Map<string, Page>();
-    this.#pages.set(at, pages);
-    const page: Page = { source: undefined, flags: NO_FLAGS, since: 0, ambiguous: false, eras: undefined };
-    pages.set(ref.name, page);
-    return page;
+  #newEntry(ref: SourceRef): Entry {
+    const entry: Entry = { source: undefined, flags: NO_FLAGS, since: 0, ambiguous: false, past: undefined };
+    const entries = this.#entries.get(placeOf(ref)) ?? new Map<string, Entry>();
+    this.#entries.set(placeOf(ref), entries.set(ref.name, entry));
+    return entry;
   }
 
-  #bury(ref: SourceRef): void {
-    this.#graves.push(ref);
-    if (this.#graves.length <= MAX_GRAVES) return;
-    const oldest = this.#graves.shift();
-    if (oldest && !this.get(oldest)) this.#pages.get(`${oldest.kind}/${oldest.namespace}`)?.delete(oldest.name);
+  #keepTombstone(ref: SourceRef): void {
+    this.#tombstones.push(ref);
+    if (this.#tombstones.length <= MAX_TOMBSTONES) return;
+    const oldest = this.#tombstones.shift();
+    if (oldest && !this.get(oldest)) this.#entries.get(placeOf(oldest))?.delete(oldest.name);
   }
 }
 
-const unturned = (now: Applied): SourceChange => ({ before: now, after: now, flagsMoved: false });
+const placeOf = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
 
-const newestOf = ({ since }: Page, { resourceVersion }: Source): number => Math.max(since, Number(resourceVersion));
+const unchanged = (now: Applied): SourceChange => ({ before: now, after: now, flagsMoved: false });
 
-/** What has been true until now becomes history. */
-function close(page: Page, applied: Applied): void {
-  page.eras ??= [];
-  page.eras.push({ version: page.since, applied });
-  if (page.eras.length > MAX_ERAS) page.eras.shift();
+const newestOf = ({ since }: Entry, { resourceVersion }: Source): number => Math.max(since, Number(resourceVersion));
+
+/** What it held until now becomes the past. */
+function close(entry: Entry, applied: Applied): void {
+  entry.past ??= [];
+  entry.past.push({ version: entry.since, applied });
+  if (entry.past.length > MAX_PAST) entry.past.shift();
 }
