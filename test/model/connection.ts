@@ -11,10 +11,12 @@ export interface Faults {
   readonly fate: () => 'answered' | 'unsent' | 'unanswered';
   /** A PATCH is about to be carried out, unless it conflicts. */
   readonly beforePatch?: ((plural: string, name: string) => void) | undefined;
+  /** A PATCH was carried out. */
+  readonly patched?: ((plural: string, before: Json, after: Json) => void) | undefined;
 }
 
 /** What a controller sees of the cluster. After `kill` it does nothing any more, as a process that is no more. */
-export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults) {
+export function connect(cluster: Cluster, { delayMs, fate, beforePatch, patched }: Faults) {
   let isAlive = true;
   const never = new Promise<never>(() => {});
   const alive = async (): Promise<void> => {
@@ -110,9 +112,12 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
       write(plural, () => cluster.create(plural, namespace, clean(body))),
     patch: ({ plural }: Resource, { namespace = '', name }: ObjectRef, body: Json) =>
       write(plural, () => {
-        const known = cluster.find(plural, namespace, name)?.metadata.resourceVersion;
+        const before = cluster.find(plural, namespace, name);
+        const known = before?.metadata.resourceVersion;
         if ((body.metadata?.resourceVersion ?? known) === known) beforePatch?.(plural, name);
-        return cluster.patch(plural, namespace, name, clean(body));
+        const after = cluster.patch(plural, namespace, name, clean(body));
+        patched?.(plural, before, after);
+        return after;
       }),
     replace: ({ plural }: Resource, { namespace = '', name }: ObjectRef, body: Json) =>
       write(plural, () => cluster.update(plural, namespace, name, () => clean(body))),

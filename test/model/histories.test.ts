@@ -63,7 +63,8 @@ async function judge(given: Omit<Given, 'seed'>, size: Partial<Size>, isWrong: (
     if (!isWrong(await play({ ...given, seed }, history))) continue;
     const least = await shrink({ ...given, seed }, history, isWrong);
     const steps = least.history.map((action) => JSON.stringify(action));
-    wrong.push([`seed ${seed}`, ...steps, ...least.outcome.lost, ...least.outcome.story].join('\n'));
+    const { lost, wrongWrites, story } = least.outcome;
+    wrong.push([`seed ${seed}`, ...steps, ...lost, ...wrongWrites, ...story].join('\n'));
   }
   return wrong.join('\n\n');
 }
@@ -77,7 +78,8 @@ test.each([
   ['annotations', 10],
 ] as const)('with %s nothing is lost, when %i of 100 writes go wrong', LONG, async (strategy, spoiled) => {
   const flags = [`--reload-strategy=${strategy}`];
-  expect(await judge({ flags, spoiled }, {}, ({ lost }) => lost.length > 0)).toBe('');
+  const isWrong = ({ lost, wrongWrites }: Outcome) => lost.length + wrongWrites.length > 0;
+  expect(await judge({ flags, spoiled }, {}, isWrong)).toBe('');
 });
 
 const [APP_DOT, APP_DASH, OTHER] = [0, 1, 2];

@@ -1,6 +1,8 @@
+import { RECORD } from '../../src/api/annotations.ts';
 import { runController } from '../../src/controller/controller.ts';
 import { aloneLeadership } from '../../src/controller/leadership.ts';
 import { Report } from '../../src/controller/report/report.ts';
+import { readRecord } from '../../src/domain/ledger/record.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { settings } from '../support/settings.ts';
@@ -46,6 +48,8 @@ export class World {
   readonly #movedAt = new Map<string, number>();
   #writes = 0;
   #surplus = 0;
+  /** Writes that must never be, whatever happens. */
+  readonly #wrongWrites: string[] = [];
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -101,6 +105,7 @@ export class World {
     const died = this.story.filter((line) => line.includes('died'));
     return {
       lost: undelivered > 0 ? died : [...wrong, ...died],
+      wrongWrites: this.#wrongWrites,
       surplus: this.#surplus,
       writes: this.#writes,
       story: this.story,
@@ -232,6 +237,9 @@ export class World {
           this.#tell(`surplus: ${name}`);
         }
       },
+      patched: (plural, before, after) => {
+        if (plural === 'deployments') this.#wrongWrites.push(...wrongIn(before, after));
+      },
     });
     const stop = new AbortController();
     const options = settings(
@@ -273,4 +281,16 @@ export class World {
       if (!stop.signal.aborted) this.#tell(`died: ${error instanceof Error ? (error.stack ?? '') : String(error)}`);
     });
   }
+}
+
+/** A write of ours changes the template, and its record has a higher number than the one before. */
+function wrongIn(before: Json, after: Json): string[] {
+  const { name } = after.metadata;
+  const seqOf = ({ metadata }: Json): number => readRecord(metadata.annotations?.[RECORD])?.seq ?? 0;
+  return [
+    ...(JSON.stringify(before.spec.template) === JSON.stringify(after.spec.template)
+      ? [`${name}: nothing changed`]
+      : []),
+    ...(seqOf(after) <= seqOf(before) ? [`${name}: record ${seqOf(after)} after ${seqOf(before)}`] : []),
+  ];
 }
