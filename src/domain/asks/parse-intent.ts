@@ -5,6 +5,8 @@ import type { Intent, Problem, Refusal } from './ask.ts';
 import { type Annotated, type Dialect, parseAnnotations } from './workload-annotations.ts';
 import { parseSettings } from './workload-settings.ts';
 
+const NONE: readonly Problem[] = [];
+
 const LEFT_ALONE: Refusal = {
   because: 'on-change-ignore',
   origin: { by: 'annotation', place: 'metadata', key: ON_CHANGE, value: 'ignore' },
@@ -28,6 +30,6 @@ export function parseIntent(kind: KindName, workload: Annotated, dialect: Dialec
 
 /** A key that is read once for each kind of source is reported once. */
 function distinct(problems: readonly Problem[]): readonly Problem[] {
-  if (problems.length < 2) return problems;
+  if (problems.length === 0) return NONE;
   return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
 }

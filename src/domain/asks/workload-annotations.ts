@@ -68,17 +68,29 @@ export function parseAnnotations(
   const named = texts.flatMap((each) => namedAsk(each, dialect, problems));
   const used = usedAsks(texts, keys);
   const excluded = SOURCE_KINDS.flatMap((kind) => exclusion(kind, workload.annotations, keys));
+  const refusals = excluded.concat(dialect.compat ? NONE : autoFalse(texts, keys.auto));
   return {
     // Not by spreading: an array that grew keeps room for more, in every workload.
     asks: named.concat(used),
-    refusals: excluded.concat(dialect.compat ? [] : autoFalse(texts, keys.auto)),
+    refusals: refusals.length === 0 ? NONE : refusals,
     silentOn: kindsOf(texts.filter(({ auto, typedAuto }) => auto === '' && typedAuto === '')),
   };
 }
 
-/** Most workloads ask for all kinds of source: they share one list. */
-const kindsOf = (texts: readonly AskingTexts[]): readonly SourceKind[] =>
-  texts.length === SOURCE_KINDS.length ? SOURCE_KINDS : texts.map(({ kind }) => kind);
+const NONE: readonly never[] = [];
+const ONLY: Readonly<Record<SourceKind, readonly SourceKind[]>> = {
+  ConfigMap: ['ConfigMap'],
+  Secret: ['Secret'],
+  SecretProviderClass: ['SecretProviderClass'],
+};
+
+/** Lists that many workloads have in common are shared by them. */
+function kindsOf(texts: readonly AskingTexts[]): readonly SourceKind[] {
+  const [first] = texts;
+  if (first === undefined) return NONE;
+  if (texts.length === SOURCE_KINDS.length) return SOURCE_KINDS;
+  return texts.length === 1 ? ONLY[first.kind] : texts.map(({ kind }) => kind);
+}
 
 function namedAsk(texts: AskingTexts, { keys, compat }: Dialect, problems: Problem[]): Ask[] {
   const { kind, place, named: value } = texts;
@@ -92,7 +104,7 @@ function namedAsk(texts: AskingTexts, { keys, compat }: Dialect, problems: Probl
   const ask: Ask = {
     because: 'named',
     origin: { by: 'annotation', place, key, value },
-    wants: { what: 'named', kinds: [kind], patterns },
+    wants: { what: 'named', kinds: ONLY[kind], patterns },
     overrides: NO_OVERRIDES,
   };
   return [value === '' ? shared(ask) : ask];
@@ -164,7 +176,7 @@ function exclusion(kind: SourceKind, annotations: Annotations, keys: AnnotationK
   const names = elements(annotations[key] ?? '');
   if (names.length === 0) return [];
   const origin = { by: 'annotation', place: 'metadata', key, value: names.join(', ') } as const;
-  return [{ because: 'excluded', origin, kinds: [kind], names }];
+  return [{ because: 'excluded', origin, kinds: ONLY[kind], names }];
 }
 
 /** Stakater's own reading of `auto: "false"` only ends what auto asks for, hence not under compat. */

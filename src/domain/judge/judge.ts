@@ -76,15 +76,28 @@ function yes(question: Question, ask: Ask, container: number): Verdict {
   };
 }
 
-function no(question: Question, because: NoReason, by?: Ask | Refusal): Verdict {
-  return {
-    reload: false,
-    because,
-    rule: ruleOfNo(question, because, by),
-    get cures() {
-      return curesOf(question, because, judge);
-    },
-  };
+const no = (question: Question, because: NoReason, by?: Ask | Refusal): Verdict => new No(question, because, by);
+
+/** Its words are worked out when they are read: after a change there can be thousands of these, and few are ever shown. */
+class No {
+  readonly reload = false;
+  readonly because: NoReason;
+  readonly #question: Question;
+  readonly #by: Ask | Refusal | undefined;
+
+  constructor(question: Question, because: NoReason, by: Ask | Refusal | undefined) {
+    this.because = because;
+    this.#question = question;
+    this.#by = by;
+  }
+
+  get rule(): string {
+    return ruleOfNo(this.#question, this.because, this.#by);
+  }
+
+  get cures(): readonly string[] {
+    return curesOf(this.#question, this.because, judge);
+  }
 }
 
 /** Sources whose change could roll a workload: by name, and by patterns that have to be tried. */
