@@ -32,45 +32,38 @@ export const firstRevision = (revision: string): string => `${revision.slice(0, 
 /** Whether no more than one change lies between: then there was no template in between that could have come back. */
 export const isNext = (before: string, now: string): boolean => now === before || nextRevision(before, true) === now;
 
-/** Whether a kind tells when every pod is of the present template. */
-export const tellsRollout = (kind: KindName): boolean =>
-  kind === 'Deployment' || kind === 'StatefulSet' || kind === 'DaemonSet';
+type Status = Readonly<Record<string, unknown>>;
+
+/** By kind, whether the status says that every pod is of the present template. */
+const ROLLED_OUT: Readonly<Partial<Record<KindName, (status: Status, wanted: number) => boolean>>> = {
+  Deployment: (status, wanted) =>
+    countIn(status, 'updatedReplicas') === wanted &&
+    countIn(status, 'replicas') === wanted &&
+    countIn(status, 'availableReplicas') === wanted,
+  StatefulSet: (status, wanted) =>
+    status['currentRevision'] === status['updateRevision'] && countIn(status, 'readyReplicas') === wanted,
+  DaemonSet: (status) => {
+    const desired = countIn(status, 'desiredNumberScheduled');
+    return countIn(status, 'updatedNumberScheduled') === desired && countIn(status, 'numberAvailable') === desired;
+  },
+};
+
+/** Whether the status of this kind tells when every pod is of the present template. */
+export const tellsRollout = (kind: KindName): boolean => ROLLED_OUT[kind] !== undefined;
 
 /** Whether every pod is of the present template. Where nothing is known about it, it is taken for granted. */
-export function isRolledOut(kind: WorkloadKind, object: KubeObject): boolean {
-  const { spec, status: given } = object as { readonly spec?: unknown; readonly status?: unknown };
-  const wanted = countIn(objectIn(spec), 'replicas', 1);
-  const status = objectIn(given);
-  if (given === undefined) return true;
-  switch (kind.kind) {
-    case 'Deployment':
-      return (
-        isObserved(object) &&
-        countIn(status, 'updatedReplicas') === wanted &&
-        countIn(status, 'replicas') === wanted &&
-        countIn(status, 'availableReplicas') === wanted
-      );
-    case 'StatefulSet':
-      return (
-        isObserved(object) &&
-        status['currentRevision'] === status['updateRevision'] &&
-        countIn(status, 'readyReplicas') === wanted
-      );
-    case 'DaemonSet': {
-      const desired = countIn(status, 'desiredNumberScheduled');
-      const updated = countIn(status, 'updatedNumberScheduled');
-      return isObserved(object) && updated === desired && countIn(status, 'numberAvailable') === desired;
-    }
-    default:
-      return true;
-  }
+export function isRolledOut({ kind }: WorkloadKind, object: KubeObject): boolean {
+  const { spec, status } = object as { readonly spec?: unknown; readonly status?: unknown };
+  const isComplete = ROLLED_OUT[kind];
+  if (status === undefined || isComplete === undefined) return true;
+  return isObserved(object) && isComplete(objectIn(status), countIn(objectIn(spec), 'replicas', 1));
 }
 
 function isObserved(object: KubeObject): boolean {
   return countIn(objectAt(object, ['status']), 'observedGeneration') >= (object.metadata?.generation ?? 0);
 }
 
-function countIn(object: Readonly<Record<string, unknown>>, member: string, otherwise = 0): number {
+function countIn(object: Status, member: string, otherwise = 0): number {
   const count = object[member];
   return typeof count === 'number' ? count : otherwise;
 }
