@@ -12,18 +12,18 @@ import { hiding, type Question, textsOf, theSource, theWorkload } from './verdic
 type Judge = (workload: Workload, source: JudgedSource, policy: Policy) => Verdict;
 type Case = Pick<Question, 'workload' | 'source' | 'policy'>;
 
-/** What somebody could do about a no, in words, and how things stand afterwards; undefined: that cannot be foreseen. */
+/** One thing that somebody could do about a no, and what the case is afterwards; undefined: that cannot be foreseen. */
 interface Step {
   readonly text: string;
   readonly after: ((now: Case) => Case) | undefined;
 }
 
-// Each reason stands in the way once: what is not over by then goes round in a circle.
+// There are not so many things that can be in the way at once: who is not done by then goes round in a circle.
 const MAX_DEPTH = 8;
 
 /**
- * What would make a no a yes, one line for each thing that is in the way. Found by doing it: each way out is gone in
- * thought and the rest judged again; the way with the fewest lines counts, of equals the first.
+ * What would make a no a yes, one line for each thing that is in the way. Found by trying: the steps of each way out are
+ * applied to a copy of the workload, which is judged again. The way with the fewest lines wins, of equals the first.
  */
 export function curesOf(question: Question, because: NoReason, judge: Judge): readonly string[] {
   return shortest(question, because, judge, MAX_DEPTH).map(({ text }) => text);
@@ -117,7 +117,7 @@ const matchSource = (q: Question): Step => ({
   after: (now) => ({ ...now, source: { ...now.source, matchable: true } }),
 });
 
-/** Keys with nothing in them that keep the pod template from being read. */
+/** Taking away empty keys that keep the pod template from being read. */
 function unhide(q: Question): readonly (readonly Step[])[] {
   const { keys, hidden } = hiding(q);
   const isEmpty = keys.every((key) => q.workload.annotations[key] === '');
@@ -150,8 +150,8 @@ function replaceAuto(q: Question): Step {
 const isUsed = ({ use }: Question): boolean => use?.container !== undefined;
 
 /**
- * Where a first annotation must go. The pod template is read only while metadata has none of the keys; whoever asks there
- * would lose what is asked by a first key in metadata.
+ * Where a new annotation must go. The pod template is read only while metadata has none of the keys: a first key in
+ * metadata would put an end to what is asked for there.
  */
 function placeToAsk(q: Question): Place {
   if (textsOf(q).place === 'metadata') return 'metadata';

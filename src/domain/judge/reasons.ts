@@ -1,7 +1,7 @@
 import type { YesReason } from '../asks/ask.ts';
 import type { NoReason } from './verdict.ts';
 
-/** What each word means, for people. `docs/reasons.md` is this table; log, metrics, Events and `explain` use the words. */
+/** What each word means. `docs/reasons.md` is this table; log, metrics, Events and `explain` use the words. */
 export const YES_REASONS: Readonly<Record<YesReason, string>> = {
   named: 'The named list of the workload has an element that matches the source.',
   'search-match': 'The workload searches, the source carries the match annotation, and a container uses it.',

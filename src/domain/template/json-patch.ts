@@ -12,7 +12,7 @@ export interface JsonOperation {
  * A pod template's edit as JSON Patch, for kinds whose lists the server cannot merge by name.
  *
  * Positions are from the object that was decided on. Each is tested for the name that is meant, so that the patch fails
- * as a whole rather than touch a stranger.
+ * as a whole rather than change another container or variable.
  */
 export function jsonPatch(
   kind: WorkloadKind,

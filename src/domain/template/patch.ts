@@ -4,7 +4,7 @@ import type { Workload } from '../workload/workload.ts';
 import { type JsonOperation, jsonPatch } from './json-patch.ts';
 import type { EnvEdit, TemplateEdit } from './template-edit.ts';
 
-/** What rides in the same write as the edit of the template. */
+/** What goes into the same write as the edit of the template. */
 export interface PatchExtra {
   readonly keys: AnnotationKeys;
   /** Text of our record annotation. */
@@ -20,8 +20,8 @@ export type Patch =
   | { readonly type: 'json'; readonly body: readonly JsonOperation[] };
 
 /**
- * One write. It carries the resourceVersion it was decided on, so that whoever decided on an older object changes
- * nothing.
+ * One write. It carries the resourceVersion that it was decided on, so that the server refuses it if the object has
+ * changed meanwhile.
  */
 export function patchOf(
   kind: WorkloadKind,
@@ -31,7 +31,7 @@ export function patchOf(
 ): Patch {
   const annotations = metadataAnnotations(workload, extra);
   if (extra.restartAt !== undefined) {
-    return { type: 'merge', body: { spec: { restartAt: extra.restartAt }, metadata: fence(workload, annotations) } };
+    return { type: 'merge', body: { spec: { restartAt: extra.restartAt }, metadata: guarded(workload, annotations) } };
   }
   const spec = pausedField(extra);
   if (kind.patch === 'json' || edit?.jsonPatch === true) {
@@ -55,7 +55,7 @@ function pausedField(extra: PatchExtra): Readonly<Record<string, unknown>> {
   return extra.resume ? { paused: false } : {};
 }
 
-function fence(workload: Workload, annotations: Readonly<Record<string, string | null>>): Record<string, unknown> {
+function guarded(workload: Workload, annotations: Readonly<Record<string, string | null>>): Record<string, unknown> {
   const { resourceVersion } = workload;
   return Object.keys(annotations).length > 0 ? { resourceVersion, annotations } : { resourceVersion };
 }
@@ -73,7 +73,7 @@ function strategicBody(
   const spec = { ...(nested['spec'] as Record<string, unknown> | undefined), ...also.spec };
   return {
     ...(Object.keys(spec).length > 0 ? { spec } : {}),
-    metadata: fence(workload, also.annotations),
+    metadata: guarded(workload, also.annotations),
   };
 }
 

@@ -4,32 +4,32 @@ import type { KubeObject } from '../../api/objects.ts';
 
 /**
  * Tells one rollout of a workload from another: the number that its controller counts, or the generation of its spec, which
- * moves with a scale as well.
+ * changes with a scale as well.
  */
 export function revisionOf(kind: WorkloadKind, { metadata }: KubeObject): string {
   const counted = kind.revision === undefined ? undefined : metadata?.annotations?.[kind.revision];
   return counted === undefined ? `g${metadata?.generation ?? 0}` : `r${counted}`;
 }
 
-/** What it will be after one more change of the template, or of nothing but the spec beside it. */
+/** The revision after one more change, of the template or only of the spec beside it. */
 export function nextRevision(revision: string, isTemplate: boolean): string {
   if (!isTemplate && revision.startsWith('r')) return revision;
   return `${revision.slice(0, 1)}${Number(revision.slice(1)) + 1}`;
 }
 
-/** What it will be when its controller has seen the object as it stands, at most: the count follows a moment later. */
+/** The highest that the revision can be for the object as it stands: its controller counts a moment later. */
 export function revisionAhead(kind: WorkloadKind, object: KubeObject): string {
   const revision = revisionOf(kind, object);
   return revision.startsWith('r') && !isObserved(object) ? nextRevision(revision, true) : revision;
 }
 
-/** What it was before a change of the template. */
+/** The revision before a change of the template. */
 export const revisionBefore = (revision: string): string => `${revision.slice(0, 1)}${Number(revision.slice(1)) - 1}`;
 
-/** Before there was a template at all. */
+/** The revision before there was a template at all. */
 export const firstRevision = (revision: string): string => `${revision.slice(0, 1)}0`;
 
-/** Whether no more than one change lies between: then there was no template in between that could have come back. */
+/** Whether there was at most one change: with two, an earlier template could have come back. */
 export const isNext = (before: string, now: string): boolean => now === before || nextRevision(before, true) === now;
 
 type Status = Readonly<Record<string, unknown>>;
