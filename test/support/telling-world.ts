@@ -1,4 +1,4 @@
-import { SOURCE_KINDS, type SourceRef } from '../../src/api/sources.ts';
+import type { SourceRef } from '../../src/api/sources.ts';
 import type { Change } from '../../src/controller/write/act.ts';
 import type { EventPost } from '../../src/kube/events/event-post.ts';
 import { newState, sourceId } from '../../src/model/workload-state.ts';
@@ -51,7 +51,7 @@ export const verdict: Change['verdict'] = {
   ask: {
     because: 'auto',
     origin: { by: 'annotation', place: 'metadata', key: 'reloader.stakater.com/auto', value: 'true' },
-    wants: { what: 'used', kinds: SOURCE_KINDS },
+    wants: { what: 'used', kind: 'ConfigMap' },
     overrides: {},
   },
 };

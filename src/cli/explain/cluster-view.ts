@@ -106,7 +106,7 @@ export class ClusterView {
     };
     const key = workloadKey(workload.ref);
     for (const { kind, name } of this.graph.literalsOf(key)) if (name !== '') add(kind, name);
-    for (const { kind, pattern } of namedIn(workload.intent)) if (pattern.literal) add(kind, pattern.literal);
+    for (const { kind, pattern } of namedIn(workload.intent.asks)) if (pattern.literal) add(kind, pattern.literal);
     for (const { kind, pattern } of this.graph.patternsOf(key)) {
       for (const { ref } of this.sources.inNamespace(kind, this.#namespace)) {
         if (pattern.matches?.(ref.name)) add(kind, ref.name);

@@ -225,7 +225,7 @@ function edited(
 
 /** All that this workload was rolled for or names: their variables are no orphans. */
 function namesOf(state: WorkloadState): { readonly kind: SourceRef['kind']; readonly name: string }[] {
-  const named = namedIn(state.workload.intent).map(({ kind, pattern }) => ({ kind, name: pattern.text }));
+  const named = namedIn(state.workload.intent.asks).map(({ kind, pattern }) => ({ kind, name: pattern.text }));
   const applied = [...state.applied.keys()].map((id) => {
     const [kind = 'ConfigMap', ...name] = id.split('/');
     return { kind: kind as SourceRef['kind'], name: name.join('/') };

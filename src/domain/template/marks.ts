@@ -107,7 +107,7 @@ export function carriesMark(
 function sharesVariable(workload: Workload, ref: SourceRef, variable: string): boolean {
   const names = [
     ...workload.references.filter((reference) => reference.kind === ref.kind).map((reference) => reference.name),
-    ...namedIn(workload.intent).flatMap(({ kind, pattern }) => (kind === ref.kind ? pattern.text : [])),
+    ...namedIn(workload.intent.asks).flatMap(({ kind, pattern }) => (kind === ref.kind ? pattern.text : [])),
   ];
   return names.some((name) => name !== ref.name && variableName(ref.kind, name) === variable);
 }
