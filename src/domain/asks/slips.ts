@@ -16,7 +16,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { type Problem, quote } from './ask.ts';
 import { elements } from './name-pattern.ts';
 
-type Report = (path: string, message: string) => void;
+type Report = (path: string, message: string | undefined) => void;
 
 /** The keys that are known, by where they are read. */
 interface Vocabulary {
@@ -32,6 +32,7 @@ interface Vocabulary {
   readonly meant: ReadonlyMap<string, string>;
 }
 
+const { match, ignore } = DEFAULT_KEYS;
 const vocabularies = new WeakMap<AnnotationKeys, Vocabulary>();
 const NONE: readonly Problem[] = [];
 
@@ -42,9 +43,14 @@ export function slipsIn(kind: WorkloadKind, object: KubeObject, keys: Annotation
   const words = vocabularyOf(keys);
   const template = objectIn(objectAt(object, kind.templatePath)['metadata']);
   const slips = new Map<string, Problem>();
-  const tell: Report = (path, message) => slips.set(`${path} ${message}`, { path, message, isSlip: true });
-  inMetadata(kind, objectIn(metadata['annotations']), words, tell);
-  inTemplate(objectIn(template['annotations']), words, tell);
+  const tell: Report = (path, message) => {
+    if (message !== undefined) slips.set(`${path} ${message}`, { path, message, isSlip: true });
+  };
+  for (const place of [metadata, template]) {
+    for (const key of Object.keys(objectIn(place['annotations']))) {
+      tell(key, messageOn(key, words, place === metadata ? kind : undefined));
+    }
+  }
   for (const place of [metadata, template]) {
     wildcardsIn(objectIn(place['annotations']), keys, tell);
     for (const label of Object.keys(objectIn(place['labels']))) {
@@ -59,20 +65,21 @@ export function slipsIn(kind: WorkloadKind, object: KubeObject, keys: Annotation
 const isRunOfCronJob = (metadata: JsonObject): boolean =>
   listIn(metadata['ownerReferences']).some((owner) => objectIn(owner)['kind'] === 'CronJob');
 
-function inMetadata(kind: WorkloadKind, annotations: JsonObject, words: Vocabulary, tell: Report): void {
-  for (const key of Object.keys(annotations)) {
-    if (words.ofSources.has(key)) {
-      tell(key, `has no effect on a ${kind.kind}: it belongs on the ConfigMap or Secret`);
-    } else if (isUnread(key, words)) tell(key, unread(key, words));
-  }
-}
+const STAKATER = /(?:^|\.)reloader\.stakater\.com\//;
 
-function inTemplate(annotations: JsonObject, words: Vocabulary, tell: Report): void {
-  for (const key of Object.keys(annotations)) {
-    if (words.own.has(key)) tell(key, 'has no effect in the pod template: it is read from metadata alone');
-    else if (words.ofSources.has(key)) tell(key, 'has no effect here: it belongs on the ConfigMap or Secret');
-    else if (isUnread(key, words)) tell(key, unread(key, words));
+/** What is wrong with a key in the metadata of a workload of this kind, or in a pod template. */
+function messageOn(key: string, words: Vocabulary, kind: WorkloadKind | undefined): string | undefined {
+  const { asking, own, ofSources, fine, meant } = words;
+  if (ofSources.has(key)) {
+    return `has no effect ${kind ? `on a ${kind.kind}` : 'here'}: it belongs on the ConfigMap or Secret`;
   }
+  if (own.has(key)) return kind ? undefined : 'has no effect in the pod template: it is read from metadata alone';
+  const isStakaters = STAKATER.test(key);
+  if (asking.has(key) || fine.has(key) || !(isStakaters || key.startsWith('attune.dev/'))) return undefined;
+  const guess = meant.get(plainly(key));
+  if (guess !== undefined) return `is not read: did you mean ${guess}?`;
+  // We know all keys of Stakater's domain. Of our own there may be others, of a chart or of a later version.
+  return isStakaters ? 'is not read' : undefined;
 }
 
 /** Characters of names and stars, one of them behind a letter. As a regular expression, `app-*` matches `app--`, not `app-1`. */
@@ -86,19 +93,6 @@ function wildcardsIn(annotations: JsonObject, keys: AnnotationKeys, tell: Report
       tell(key, `${quote(element)} is a regular expression and no wildcard: did you mean ${meant}?`);
     }
   }
-}
-
-const STAKATER = /(?:^|\.)reloader\.stakater\.com\//;
-
-/** We know all keys of Stakater's domain. Of our own there may be others, of a chart or of a later version. */
-function isUnread(key: string, { asking, own, fine, meant }: Vocabulary): boolean {
-  if (asking.has(key) || own.has(key) || fine.has(key)) return false;
-  return STAKATER.test(key) || (key.startsWith('attune.dev/') && meant.has(plainly(key)));
-}
-
-function unread(key: string, { meant }: Vocabulary): string {
-  const guess = meant.get(plainly(key));
-  return guess === undefined ? 'is not read' : `is not read: did you mean ${guess}?`;
 }
 
 /** In lower case, and every word in the singular. */
@@ -118,7 +112,7 @@ function vocabularyOf(keys: AnnotationKeys): Vocabulary {
     asking,
     own,
     ofSources: new Set([keys.match, keys.ignore]),
-    fine: new Set([LAST_RELOADED_FROM, NUDGE, ...allKeys(DEFAULT_KEYS)]),
+    fine: new Set([LAST_RELOADED_FROM, NUDGE, ...askingKeys(DEFAULT_KEYS), ...ownKeys(DEFAULT_KEYS), match, ignore]),
     meant: new Map([...asking, ...own].map((key) => [plainly(key), key])),
   };
   vocabularies.set(keys, words);
@@ -144,10 +138,3 @@ export function ownKeys(keys: AnnotationKeys): readonly string[] {
     RETRY,
   ];
 }
-
-const allKeys = (keys: AnnotationKeys): readonly string[] => [
-  ...askingKeys(keys),
-  ...ownKeys(keys),
-  keys.match,
-  keys.ignore,
-];

@@ -52,14 +52,7 @@ function after(at: Question, steps: readonly Step[]): Question | undefined {
 /** The ways out of each no, the smallest change first. */
 const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[])[]>> = {
   'kind-ignored': (q) => [[watchKind(q)]],
-  'source-ignored': (q) => [
-    [
-      {
-        text: `remove ${q.policy.keys.ignore} from ${theSource(q)}`,
-        after: (now) => ({ ...now, source: { ...now.source, ignored: false } }),
-      },
-    ],
-  ],
+  'source-ignored': (q) => [[onSource(`remove ${q.policy.keys.ignore} from ${theSource(q)}`, { ignored: false })]],
   excluded: (q) => [[unexclude(q)]],
   'auto-false': (q) => {
     const { auto } = q.policy.keys;
@@ -112,10 +105,13 @@ function unexclude(q: Question): Step {
   };
 }
 
-const matchSource = (q: Question): Step => ({
-  text: `set ${annotationText(q.policy.keys.match, 'true')} on ${theSource(q)}`,
-  after: (now) => ({ ...now, source: { ...now.source, matchable: true } }),
+const onSource = (text: string, flags: Partial<JudgedSource>): Step => ({
+  text,
+  after: (now) => ({ ...now, source: { ...now.source, ...flags } }),
 });
+
+const matchSource = (q: Question): Step =>
+  onSource(`set ${annotationText(q.policy.keys.match, 'true')} on ${theSource(q)}`, { matchable: true });
 
 /** Taking away empty keys that keep the pod template from being read. */
 function unhide(q: Question): readonly (readonly Step[])[] {

@@ -8,6 +8,12 @@ export interface JsonOperation {
   readonly value?: unknown;
 }
 
+/** What is written beside the pod template; null takes an annotation away. */
+export interface Beside {
+  readonly annotations: Readonly<Record<string, string | null>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
 /**
  * A pod template's edit as JSON Patch, for kinds whose lists the server cannot merge by name.
  *
@@ -18,10 +24,7 @@ export function jsonPatch(
   kind: WorkloadKind,
   workload: Workload,
   edit: TemplateEdit | undefined,
-  also: {
-    readonly annotations: Readonly<Record<string, string | null>>;
-    readonly spec: Readonly<Record<string, unknown>>;
-  },
+  also: Beside,
 ): readonly JsonOperation[] {
   const template = pointer(kind.templatePath);
   return [
@@ -54,7 +57,7 @@ function templateAnnotationOperations(
 /** `add` also replaces. It needs its parent, so a missing map comes whole. */
 function annotationOperations(
   metadata: string,
-  annotations: Readonly<Record<string, string | null>>,
+  annotations: Beside['annotations'],
   exist: boolean,
 ): readonly JsonOperation[] {
   const path = `${metadata}/annotations`;

@@ -1,7 +1,7 @@
 import { type AnnotationKeys, RECORD } from '../../api/annotations.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { Workload } from '../workload/workload.ts';
-import { type JsonOperation, jsonPatch } from './json-patch.ts';
+import { type Beside, type JsonOperation, jsonPatch } from './json-patch.ts';
 import type { EnvEdit, TemplateEdit } from './template-edit.ts';
 
 /** What goes into the same write as the edit of the template. */
@@ -40,8 +40,8 @@ export function patchOf(
   return { type: 'strategic', body: strategicBody(kind, workload, edit, { annotations, spec }) };
 }
 
-/** null takes an annotation away; JSON Patch fails on one that is not there. */
-function metadataAnnotations(workload: Workload, extra: PatchExtra): Readonly<Record<string, string | null>> {
+/** Only an annotation that is there is taken away: JSON Patch fails otherwise. */
+function metadataAnnotations(workload: Workload, extra: PatchExtra): Beside['annotations'] {
   const { pausedAt } = extra.keys;
   return {
     ...(extra.record === undefined ? {} : { [RECORD]: extra.record }),
@@ -50,12 +50,12 @@ function metadataAnnotations(workload: Workload, extra: PatchExtra): Readonly<Re
   };
 }
 
-function pausedField(extra: PatchExtra): Readonly<Record<string, unknown>> {
+function pausedField(extra: PatchExtra): Beside['spec'] {
   if (extra.pause) return { paused: true };
   return extra.resume ? { paused: false } : {};
 }
 
-function guarded(workload: Workload, annotations: Readonly<Record<string, string | null>>): Record<string, unknown> {
+function guarded(workload: Workload, annotations: Beside['annotations']): Record<string, unknown> {
   const { resourceVersion } = workload;
   return Object.keys(annotations).length > 0 ? { resourceVersion, annotations } : { resourceVersion };
 }
@@ -64,10 +64,7 @@ function strategicBody(
   kind: WorkloadKind,
   workload: Workload,
   edit: TemplateEdit | undefined,
-  also: {
-    readonly annotations: Readonly<Record<string, string | null>>;
-    readonly spec: Readonly<Record<string, unknown>>;
-  },
+  also: Beside,
 ): Record<string, unknown> {
   const nested = edit === undefined ? {} : nest(kind.templatePath, templateOf(edit));
   const spec = { ...(nested['spec'] as Record<string, unknown> | undefined), ...also.spec };

@@ -1,6 +1,7 @@
 import { listIn, objectAt } from '../../api/json.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import { countIn } from './rollout.ts';
 
 /** How far a rollout is, as the workload's own controller counts it. */
 export interface Progress {
@@ -36,5 +37,3 @@ export function holdOf(object: KubeObject): Hold {
 function isObserved(object: KubeObject): boolean {
   return Number(objectAt(object, ['status'])['observedGeneration'] ?? -1) >= (object.metadata?.generation ?? 0);
 }
-
-const countIn = (value: unknown): number => (typeof value === 'number' ? value : 0);

@@ -1,4 +1,4 @@
-import { objectAt, objectIn } from '../../api/json.ts';
+import { type JsonObject, objectAt, objectIn } from '../../api/json.ts';
 import type { KindName, WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 
@@ -32,19 +32,17 @@ export const firstRevision = (revision: string): string => `${revision.slice(0, 
 /** Whether there was at most one change: with two, an earlier template could have come back. */
 export const isNext = (before: string, now: string): boolean => now === before || nextRevision(before, true) === now;
 
-type Status = Readonly<Record<string, unknown>>;
-
 /** By kind, whether the status says that every pod is of the present template. */
-const ROLLED_OUT: Readonly<Partial<Record<KindName, (status: Status, wanted: number) => boolean>>> = {
+const ROLLED_OUT: Readonly<Partial<Record<KindName, (status: JsonObject, wanted: number) => boolean>>> = {
   Deployment: (status, wanted) =>
-    countIn(status, 'updatedReplicas') === wanted &&
-    countIn(status, 'replicas') === wanted &&
-    countIn(status, 'availableReplicas') === wanted,
+    countIn(status['updatedReplicas']) === wanted &&
+    countIn(status['replicas']) === wanted &&
+    countIn(status['availableReplicas']) === wanted,
   StatefulSet: (status, wanted) =>
-    status['currentRevision'] === status['updateRevision'] && countIn(status, 'readyReplicas') === wanted,
+    status['currentRevision'] === status['updateRevision'] && countIn(status['readyReplicas']) === wanted,
   DaemonSet: (status) => {
-    const desired = countIn(status, 'desiredNumberScheduled');
-    return countIn(status, 'updatedNumberScheduled') === desired && countIn(status, 'numberAvailable') === desired;
+    const desired = countIn(status['desiredNumberScheduled']);
+    return countIn(status['updatedNumberScheduled']) === desired && countIn(status['numberAvailable']) === desired;
   },
 };
 
@@ -56,14 +54,11 @@ export function isRolledOut({ kind }: WorkloadKind, object: KubeObject): boolean
   const { spec, status } = object as { readonly spec?: unknown; readonly status?: unknown };
   const isComplete = ROLLED_OUT[kind];
   if (status === undefined || isComplete === undefined) return true;
-  return isObserved(object) && isComplete(objectIn(status), countIn(objectIn(spec), 'replicas', 1));
+  return isObserved(object) && isComplete(objectIn(status), countIn(objectIn(spec)['replicas'], 1));
 }
 
 function isObserved(object: KubeObject): boolean {
-  return countIn(objectAt(object, ['status']), 'observedGeneration') >= (object.metadata?.generation ?? 0);
+  return countIn(objectAt(object, ['status'])['observedGeneration']) >= (object.metadata?.generation ?? 0);
 }
 
-function countIn(object: Status, member: string, otherwise = 0): number {
-  const count = object[member];
-  return typeof count === 'number' ? count : otherwise;
-}
+export const countIn = (value: unknown, otherwise = 0): number => (typeof value === 'number' ? value : otherwise);
