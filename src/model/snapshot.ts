@@ -116,7 +116,7 @@ export class Snapshot {
 
   /** What a workload uses or names, also where something else keeps it from being rolled for that. */
   concernsOf({ ref, intent }: Workload): readonly SourceRef[] {
-    const named = namedIn(intent).flatMap(({ kind, pattern: { literal: name } }): SourceId[] =>
+    const named = namedIn(intent.asks).flatMap(({ kind, pattern: { literal: name } }): SourceId[] =>
       name === undefined ? [] : [sourceId({ kind, namespace: ref.namespace, name })],
     );
     return [...concernsOf(this.#known, ref, new Set(named))].filter(({ name }) => name !== '');

@@ -4,7 +4,7 @@ import type { KindName } from '../../src/api/kinds.ts';
 import type { SourceRef } from '../../src/api/sources.ts';
 import { DELETE_MARK } from '../../src/domain/source/fingerprint.ts';
 import { patchOf } from '../../src/domain/template/patch.ts';
-import { type Change, type EditOptions, editTemplate } from '../../src/domain/template/template-edit.ts';
+import { type EditOptions, editTemplate, type NewMark } from '../../src/domain/template/template-edit.ts';
 import { type Given, HASH_A, HASH_B, rowOf, workloadOf } from './given.ts';
 
 const ref: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'foo' };
@@ -18,10 +18,10 @@ const options = (how: Partial<EditOptions> = {}): EditOptions => ({
   nudge: 'n-1',
   ...how,
 });
-const change = (mark: string, container = 0, of = ref): Change => ({ ref: of, container, mark });
+const change = (mark: string, container = 0, of = ref): NewMark => ({ ref: of, container, mark });
 const variable = (value: string, name = 'STAKATER_FOO_CONFIGMAP') => ({ name, value });
 
-function written(given: Given, changes: readonly Change[], how: Partial<EditOptions> = {}): unknown {
+function written(given: Given, changes: readonly NewMark[], how: Partial<EditOptions> = {}): unknown {
   const workload = workloadOf(given);
   const edit = editTemplate(workload, changes, options(how));
   return (

@@ -1,4 +1,4 @@
-import { SOURCE_KINDS, type SourceRef } from '../../src/api/sources.ts';
+import type { SourceRef } from '../../src/api/sources.ts';
 import { sourceId } from '../../src/domain/ledger/source-id.ts';
 import type { Change } from '../../src/domain/outcome/change.ts';
 import type { OutcomeOf } from '../../src/domain/outcome/outcome.ts';
@@ -51,7 +51,7 @@ export const verdict: Change['verdict'] = {
   ask: {
     because: 'auto',
     origin: { by: 'annotation', place: 'metadata', key: 'reloader.stakater.com/auto', value: 'true' },
-    wants: { what: 'used', kinds: SOURCE_KINDS },
+    wants: { what: 'used', kind: 'ConfigMap' },
     overrides: {},
   },
 };

@@ -125,7 +125,7 @@ function elsewhere({ workloadRef }: Workload): readonly string[] {
 function leftOver(workload: Workload, answers: readonly Difference[]): readonly string[] {
   const rolling = answers.filter(({ after }) => after !== 'nothing');
   const used = new Set([...workload.references, ...rolling.map(({ source }) => source)].map(nameOfMark));
-  for (const { kind, pattern } of namedIn(workload.intent)) used.add(variableName(kind, pattern.text));
+  for (const { kind, pattern } of namedIn(workload.intent.asks)) used.add(variableName(kind, pattern.text));
   const left = workload.containers
     .flatMap(({ marks }) => marks.filter(isMarkVariable).map(({ name }) => name))
     .filter((name) => !used.has(name));

@@ -1,14 +1,11 @@
 import type { SourceKind } from '../../api/sources.ts';
 import type { NamePattern } from './name-pattern.ts';
 
-/** How a change is marked in a pod template: a variable of a container, or an annotation. */
+/** How a change is marked in a pod template: by a variable of a container, or by an annotation. */
 export type Strategy = 'env-vars' | 'annotations';
 
 /** Where an annotation of a workload stands. */
 export type Place = 'metadata' | 'template';
-
-/** Why a source's change rolls a workload. The same word is log field, metric label and `explain` line. */
-export type YesReason = 'named' | 'search-match' | 'auto' | 'typed-auto' | 'auto-reload-all';
 
 /** Who asks, or refuses. Each dialect has its own member, and its own parser beside this file. */
 export type Origin =
@@ -16,14 +13,12 @@ export type Origin =
   | { readonly by: 'flag'; readonly flag: string };
 
 /**
- * What is asked for, of these kinds of source.
- *
  * `named`: sources whose name matches, used or not. `used`: all that a container uses. `search`: of these, the ones that
  * carry the match annotation.
  */
 export type Wants =
-  | { readonly what: 'named'; readonly kinds: readonly SourceKind[]; readonly patterns: readonly NamePattern[] }
-  | { readonly what: 'used' | 'search'; readonly kinds: readonly SourceKind[] };
+  | { readonly what: 'named'; readonly kind: SourceKind; readonly patterns: readonly NamePattern[] }
+  | { readonly what: 'used' | 'search'; readonly kind: SourceKind };
 
 /** What can be set in place of a flag; missing: the flag counts. */
 export interface Overrides {
@@ -38,6 +33,9 @@ export interface Overrides {
 
 export const NO_OVERRIDES: Overrides = {};
 
+/** Why a source's change rolls a workload. The same word is log field, metric label and `explain` line. */
+export type YesReason = 'named' | 'search-match' | 'auto' | 'typed-auto' | 'auto-reload-all';
+
 /** Somebody wants a workload to be reloaded when certain sources change. */
 export interface Ask {
   readonly because: YesReason;
@@ -46,13 +44,14 @@ export interface Ask {
   readonly overrides: Overrides;
 }
 
-/** Somebody does not want a workload to be reloaded, whatever else is asked. */
+/** Somebody does not want a workload to be reloaded, whatever is asked for. */
 export interface Refusal {
   readonly because: 'excluded' | 'auto-false' | 'on-change-ignore';
   readonly origin: Origin;
-  readonly kinds: readonly SourceKind[];
-  /** Only for sources of these names; undefined: for all. */
-  readonly names: readonly string[] | undefined;
+  /** Only for sources of this kind. */
+  readonly kind?: SourceKind;
+  /** Only for sources of these names. */
+  readonly names?: readonly string[];
 }
 
 export interface Problem {
@@ -68,12 +67,9 @@ export interface Problem {
 
 /** All that is asked for about one workload. */
 export interface Intent {
-  /** The first one that wants a source decides. */
+  /** The first one that wants a source decides. That of a flag counts only while the flag is set. */
   readonly asks: readonly Ask[];
-  /** In the order in which they are reported. */
   readonly refusals: readonly Refusal[];
-  /** Kinds of source about which no auto annotation says anything: for these `--auto-reload-all` asks. */
-  readonly silentOn: readonly SourceKind[];
   /** By the workload's own annotations. */
   readonly overrides: Overrides;
   /** Argo Rollout only. */
@@ -85,26 +81,25 @@ export interface Intent {
 }
 
 /** Who asked, as shown to people. */
-export function originText(origin: Origin): string {
-  return origin.by === 'flag'
-    ? origin.flag
-    : `${annotationText(origin.key, origin.value)} in ${placeText(origin.place)}`;
-}
+export const originText = (origin: Origin): string =>
+  origin.by === 'flag' ? origin.flag : `${annotationText(origin.key, origin.value)} in ${placeText(origin.place)}`;
 
 /** An annotation as one would write it. */
 export const annotationText = (key: string, value: string): string => `${key}: ${JSON.stringify(value)}`;
 
+export const placeText = (place: Place): string => (place === 'metadata' ? 'metadata' : 'the pod template');
+
 /** A value as shown to people, cut short: an annotation can be a quarter of a megabyte. */
 export const quote = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
 
-export const placeText = (place: Place): string => (place === 'metadata' ? 'metadata' : 'the pod template');
-
-export const refuses = ({ kinds, names }: Refusal, kind: SourceKind, name: string): boolean =>
-  kinds.includes(kind) && (names === undefined || names.includes(name));
+/** Without a name: whether every source of the kind is refused. */
+export const refuses = (refusal: Refusal, kind: SourceKind, name?: string): boolean =>
+  (refusal.kind === undefined || refusal.kind === kind) &&
+  (refusal.names === undefined || (name !== undefined && refusal.names.includes(name)));
 
 /** Every element of every named list, with the kind of source that it names. */
-export function namedIn({ asks }: Intent): { readonly kind: SourceKind; readonly pattern: NamePattern }[] {
+export function namedIn(asks: readonly Ask[]): { readonly kind: SourceKind; readonly pattern: NamePattern }[] {
   return asks.flatMap(({ wants }) =>
-    wants.what === 'named' ? wants.kinds.flatMap((kind) => wants.patterns.map((pattern) => ({ kind, pattern }))) : [],
+    wants.what === 'named' ? wants.patterns.map((pattern) => ({ kind: wants.kind, pattern })) : [],
   );
 }

@@ -15,7 +15,9 @@ const parse = (
   dialect = DIALECT,
 ): Intent => parseIntent(kind, { annotations, templateAnnotations }, dialect);
 const asking = ({ asks }: Intent): readonly string[] =>
-  asks.map(({ because, origin, wants }) => `${because} by ${originText(origin)} for ${wants.kinds}`);
+  asks
+    .filter(({ origin }) => origin.by === 'annotation')
+    .map(({ because, origin, wants }) => `${because} ${wants.kind} by ${originText(origin)}`);
 const messages = (intent: Intent): readonly string[] =>
   intent.problems.map(({ path, message }) => `${path} ${message}`);
 
@@ -23,30 +25,31 @@ describe('where the four keys are read', () => {
   const { auto, search, named, typedAuto } = DEFAULT_KEYS;
 
   test('all from metadata if one of them is there, even empty', () => {
-    expect(parse({ [auto]: '' }, { [auto]: 'true' })).toMatchObject({ asks: [], silentOn: SOURCE_KINDS });
+    expect(asking(parse({ [auto]: '' }, { [auto]: 'true' }))).toEqual([]);
   });
 
   test('each kind of source for itself', () => {
     expect(asking(parse({ [named.ConfigMap]: 'a' }, { [auto]: 'true' }))).toEqual([
-      `named by ${named.ConfigMap}: "a" in metadata for ConfigMap`,
-      `auto by ${auto}: "true" in the pod template for Secret,SecretProviderClass`,
+      `named ConfigMap by ${named.ConfigMap}: "a" in metadata`,
+      `auto Secret by ${auto}: "true" in the pod template`,
+      `auto SecretProviderClass by ${auto}: "true" in the pod template`,
     ]);
   });
 
   test('the most exact ask stands first', () => {
     const all = { [typedAuto.Secret]: 'True', [auto]: '1', [search]: 'true', [named.Secret]: 's,t' };
-    expect(asking(parse(all))).toEqual([
-      `named by ${named.Secret}: "s,t" in metadata for Secret`,
-      `search-match by ${search}: "true" in metadata for ConfigMap,Secret,SecretProviderClass`,
-      `auto by ${auto}: "1" in metadata for ConfigMap,Secret,SecretProviderClass`,
-      `typed-auto by ${typedAuto.Secret}: "True" in metadata for Secret`,
+    expect(asking(parse(all)).filter((text) => text.includes('Secret by'))).toEqual([
+      `named Secret by ${named.Secret}: "s,t" in metadata`,
+      `search-match Secret by ${search}: "true" in metadata`,
+      `auto Secret by ${auto}: "1" in metadata`,
+      `typed-auto Secret by ${typedAuto.Secret}: "True" in metadata`,
     ]);
   });
 
   test('exclude lists only in metadata', () => {
     const key = DEFAULT_KEYS.exclude.Secret;
     expect(parse({ [key]: ' a, b ,' }).refusals).toMatchObject([
-      { because: 'excluded', kinds: ['Secret'], names: ['a', 'b'] },
+      { because: 'excluded', kind: 'Secret', names: ['a', 'b'] },
     ]);
     expect(parse({}, { [key]: 'a' }).refusals).toEqual([]);
   });
@@ -54,17 +57,17 @@ describe('where the four keys are read', () => {
   test('keys can have other names', () => {
     const keys = { ...DEFAULT_KEYS, auto: 'example.com/auto' };
     const intent = parse({ 'example.com/auto': 'true' }, {}, 'Deployment', { keys, compat: false });
-    expect(asking(intent)).toEqual([
-      'auto by example.com/auto: "true" in metadata for ConfigMap,Secret,SecretProviderClass',
-    ]);
+    expect(asking(intent)[0]).toBe('auto ConfigMap by example.com/auto: "true" in metadata');
   });
 });
 
 test('only an auto annotation that is not empty keeps the flag from asking, whatever it says', () => {
   const { auto, search, named, typedAuto } = DEFAULT_KEYS;
-  expect(parse({ [search]: 'true', [named.Secret]: 's', [auto]: '' }).silentOn).toEqual(SOURCE_KINDS);
-  expect(parse({ [typedAuto.Secret]: 'false' }).silentOn).toEqual(['ConfigMap', 'SecretProviderClass']);
-  expect(parse({ [auto]: 'yes' }).silentOn).toEqual([]);
+  const ofFlag = (metadata: Annotations) =>
+    parse(metadata).asks.flatMap(({ origin, wants }) => (origin.by === 'flag' ? wants.kind : []));
+  expect(ofFlag({ [search]: 'true', [named.Secret]: 's', [auto]: '' })).toEqual(SOURCE_KINDS);
+  expect(ofFlag({ [typedAuto.Secret]: 'false' })).toEqual(['ConfigMap', 'SecretProviderClass']);
+  expect(ofFlag({ [auto]: 'yes' })).toEqual([]);
 });
 
 test('auto: "false" and on-change: "ignore" refuse; under compat the former only does not ask', () => {
@@ -74,7 +77,8 @@ test('auto: "false" and on-change: "ignore" refuse; under compat the former only
       ({ because, origin }) => `${because} by ${originText(origin)}`,
     );
   const left = `on-change-ignore by ${ON_CHANGE}: "ignore" in metadata`;
-  expect(refusing(false)).toEqual([`auto-false by ${DEFAULT_KEYS.auto}: "F" in metadata`, left]);
+  const forbidden = `auto-false by ${DEFAULT_KEYS.auto}: "F" in metadata`;
+  expect(refusing(false)).toEqual([forbidden, forbidden, forbidden, left]);
   expect(refusing(true)).toEqual([left]);
 });
 
@@ -89,7 +93,7 @@ test('who asks the same shares one object: there are thousands of them', () => {
 
 test('a named list keeps its order, loses its blanks, and says which element does not compile', () => {
   const intent = parse({ [DEFAULT_KEYS.named.ConfigMap]: ' a ,,b[, c.*' });
-  expect(namedIn(intent).map(({ kind, pattern }) => `${kind} ${pattern.text}`)).toEqual([
+  expect(namedIn(intent.asks).map(({ kind, pattern }) => `${kind} ${pattern.text}`)).toEqual([
     'ConfigMap a',
     'ConfigMap b[',
     'ConfigMap c.*',

@@ -1,33 +1,26 @@
-import { ON_CHANGE } from '../../api/annotations.ts';
 import type { KindName } from '../../api/kinds.ts';
 import { SOURCE_KINDS } from '../../api/sources.ts';
-import type { Intent, Problem, Refusal } from './ask.ts';
-import { type Annotated, type Dialect, parseAnnotations } from './workload-annotations.ts';
+import type { Intent, Problem } from './ask.ts';
+import { type Annotated, type Dialect, type Found, parseAnnotations } from './workload-annotations.ts';
 import { parseSettings } from './workload-settings.ts';
 
-const LEFT_ALONE: Refusal = {
-  because: 'on-change-ignore',
-  origin: { by: 'annotation', place: 'metadata', key: ON_CHANGE, value: 'ignore' },
-  kinds: SOURCE_KINDS,
-  names: undefined,
-};
+const NONE: readonly never[] = [];
 
 /** What the annotations of a workload and of its pod template ask for, in every dialect. Takes any text; never throws. */
 export function parseIntent(kind: KindName, workload: Annotated, dialect: Dialect): Intent {
-  const problems: Problem[] = [];
-  const { asks, refusals, silentOn } = parseAnnotations(workload, dialect, problems);
-  const settings = parseSettings({ kind, annotations: workload.annotations, problems }, dialect.keys);
+  const found: Found = { asks: [], refusals: [], problems: [] };
+  for (const source of SOURCE_KINDS) parseAnnotations(source, workload, dialect, found);
+  const settings = parseSettings(kind, workload.annotations, dialect.keys, found);
   return {
-    asks,
-    refusals: settings.onChange === 'ignore' ? [...refusals, LEFT_ALONE] : refusals,
-    silentOn,
+    // A copy: an array that has grown keeps room for more, in every workload.
+    asks: found.asks.slice(),
+    refusals: found.refusals.length === 0 ? NONE : found.refusals,
     ...settings,
-    problems: distinct(problems),
+    problems: found.problems.length === 0 ? NONE : distinct(found.problems),
   };
 }
 
-/** A key that is read once for each kind of source is reported once. */
-function distinct(problems: readonly Problem[]): readonly Problem[] {
-  if (problems.length < 2) return problems;
-  return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
-}
+/** A key that is read for each kind of source is reported once. */
+const distinct = (problems: readonly Problem[]): readonly Problem[] => [
+  ...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values(),
+];

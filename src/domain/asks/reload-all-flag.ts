@@ -1,18 +1,20 @@
-import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
-import { type Ask, type Intent, NO_OVERRIDES } from './ask.ts';
+import type { SourceKind } from '../../api/sources.ts';
+import { type Ask, NO_OVERRIDES } from './ask.ts';
 
-const RELOAD_ALL: Ask = {
+const reloadAll = (kind: SourceKind): Ask => ({
   because: 'auto-reload-all',
   origin: { by: 'flag', flag: '--auto-reload-all' },
-  wants: { what: 'used', kinds: SOURCE_KINDS },
+  wants: { what: 'used', kind },
   overrides: NO_OVERRIDES,
+});
+
+/** What `--auto-reload-all` asks for, where the workload's auto annotations say nothing about a kind of source. */
+export const RELOAD_ALL: Readonly<Record<SourceKind, Ask>> = {
+  ConfigMap: reloadAll('ConfigMap'),
+  Secret: reloadAll('Secret'),
+  SecretProviderClass: reloadAll('SecretProviderClass'),
 };
 
-/** What the flag asks for: every source in use, where the workload's auto annotations say nothing. */
-export function reloadAllAsk(
-  { silentOn }: Intent,
-  kind: SourceKind,
-  policy: { readonly autoReloadAll: boolean },
-): Ask | undefined {
-  return policy.autoReloadAll && silentOn.includes(kind) ? RELOAD_ALL : undefined;
-}
+/** An ask of a flag that is not set does not count. */
+export const isInForce = ({ origin }: Ask, policy: { readonly autoReloadAll: boolean }): boolean =>
+  origin.by !== 'flag' || policy.autoReloadAll;

@@ -16,38 +16,41 @@ import type { KubeObject } from '../../api/objects.ts';
 import { type Problem, quote } from './ask.ts';
 import { elements } from './name-pattern.ts';
 
-type Told = (path: string, message: string) => void;
+type Report = (path: string, message: string | undefined) => void;
 
-/** Keys by where they are read. */
+/** The keys that are known, by where they are read. */
 interface Vocabulary {
   /** In metadata, else in the pod template. */
   readonly asking: ReadonlySet<string>;
   /** In metadata alone. */
   readonly own: ReadonlySet<string>;
-  /** On sources. */
+  /** On sources, not on workloads. */
   readonly ofSources: ReadonlySet<string>;
-  /** Whatever its place, there is nothing to say about these: a reloader wrote them, or another one reads them. */
+  /** Never reported, wherever they stand: a reloader wrote them, or a reloader with the default keys reads them. */
   readonly fine: ReadonlySet<string>;
-  /** A key in its simplest spelling, and how it is written. */
+  /** From a simplified spelling to the key that is written like it. */
   readonly meant: ReadonlyMap<string, string>;
 }
 
-const known = new WeakMap<AnnotationKeys, Vocabulary>();
+const { match, ignore } = DEFAULT_KEYS;
+const vocabularies = new WeakMap<AnnotationKeys, Vocabulary>();
 const NONE: readonly Problem[] = [];
 
-/**
- * What was most likely meant and is not what it says: keys and lists that mean something to nobody, or mean it elsewhere. No
- * decision depends on it.
- */
+/** Likely mistakes: keys that nobody reads, or not where they stand, and lists with wildcards. No decision depends on it. */
 export function slipsIn(kind: WorkloadKind, object: KubeObject, keys: AnnotationKeys): readonly Problem[] {
   const metadata = objectIn(object.metadata);
   if (isRunOfCronJob(metadata)) return NONE;
   const words = vocabularyOf(keys);
   const template = objectIn(objectAt(object, kind.templatePath)['metadata']);
   const slips = new Map<string, Problem>();
-  const tell: Told = (path, message) => slips.set(`${path} ${message}`, { path, message, isSlip: true });
-  inMetadata(kind, objectIn(metadata['annotations']), words, tell);
-  inTemplate(objectIn(template['annotations']), words, tell);
+  const tell: Report = (path, message) => {
+    if (message !== undefined) slips.set(`${path} ${message}`, { path, message, isSlip: true });
+  };
+  for (const place of [metadata, template]) {
+    for (const key of Object.keys(objectIn(place['annotations']))) {
+      tell(key, messageOn(key, words, place === metadata ? kind : undefined));
+    }
+  }
   for (const place of [metadata, template]) {
     wildcardsIn(objectIn(place['annotations']), keys, tell);
     for (const label of Object.keys(objectIn(place['labels']))) {
@@ -58,30 +61,31 @@ export function slipsIn(kind: WorkloadKind, object: KubeObject, keys: Annotation
   return slips.size === 0 ? NONE : [...slips.values()];
 }
 
-/** It has its template from its CronJob, which was told. */
+/** Its annotations are a copy of its CronJob's, for which they are reported. */
 const isRunOfCronJob = (metadata: JsonObject): boolean =>
   listIn(metadata['ownerReferences']).some((owner) => objectIn(owner)['kind'] === 'CronJob');
 
-function inMetadata(kind: WorkloadKind, annotations: JsonObject, words: Vocabulary, tell: Told): void {
-  for (const key of Object.keys(annotations)) {
-    if (words.ofSources.has(key)) {
-      tell(key, `has no effect on a ${kind.kind}: it belongs on the ConfigMap or Secret`);
-    } else if (isUnread(key, words)) tell(key, unread(key, words));
+const STAKATER = /(?:^|\.)reloader\.stakater\.com\//;
+
+/** What is wrong with a key in the metadata of a workload of this kind, or in a pod template. */
+function messageOn(key: string, words: Vocabulary, kind: WorkloadKind | undefined): string | undefined {
+  const { asking, own, ofSources, fine, meant } = words;
+  if (ofSources.has(key)) {
+    return `has no effect ${kind ? `on a ${kind.kind}` : 'here'}: it belongs on the ConfigMap or Secret`;
   }
+  if (own.has(key)) return kind ? undefined : 'has no effect in the pod template: it is read from metadata alone';
+  const isStakaters = STAKATER.test(key);
+  if (asking.has(key) || fine.has(key) || !(isStakaters || key.startsWith('attune.dev/'))) return undefined;
+  const guess = meant.get(plainly(key));
+  if (guess !== undefined) return `is not read: did you mean ${guess}?`;
+  // We know all keys of Stakater's domain. Of our own there may be others, of a chart or of a later version.
+  return isStakaters ? 'is not read' : undefined;
 }
 
-function inTemplate(annotations: JsonObject, words: Vocabulary, tell: Told): void {
-  for (const key of Object.keys(annotations)) {
-    if (words.own.has(key)) tell(key, 'has no effect in the pod template: it is read from metadata alone');
-    else if (words.ofSources.has(key)) tell(key, 'has no effect here: it belongs on the ConfigMap or Secret');
-    else if (isUnread(key, words)) tell(key, unread(key, words));
-  }
-}
-
-/** Names only, with a star behind one of their letters: as a regular expression that letter may be missing or repeated. */
+/** Characters of names and stars, one of them behind a letter. As a regular expression, `app-*` matches `app--`, not `app-1`. */
 const WILDCARD = /^[a-z0-9.*-]*[a-z0-9-]\*[a-z0-9.*-]*$/i;
 
-function wildcardsIn(annotations: JsonObject, keys: AnnotationKeys, tell: Told): void {
+function wildcardsIn(annotations: JsonObject, keys: AnnotationKeys, tell: Report): void {
   for (const key of Object.values(keys.named)) {
     for (const element of elements(textIn(annotations[key]))) {
       if (!WILDCARD.test(element) || element.includes('.*')) continue;
@@ -91,20 +95,7 @@ function wildcardsIn(annotations: JsonObject, keys: AnnotationKeys, tell: Told):
   }
 }
 
-const STAKATER = /(?:^|\.)reloader\.stakater\.com\//;
-
-/** All keys of that domain are known. There may be other keys of ours: a chart has one, and a later version may have more. */
-function isUnread(key: string, { asking, own, fine, meant }: Vocabulary): boolean {
-  if (asking.has(key) || own.has(key) || fine.has(key)) return false;
-  return STAKATER.test(key) || (key.startsWith('attune.dev/') && meant.has(plainly(key)));
-}
-
-function unread(key: string, { meant }: Vocabulary): string {
-  const guess = meant.get(plainly(key));
-  return guess === undefined ? 'is not read' : `is not read: did you mean ${guess}?`;
-}
-
-/** Without capitals, and every word in the singular. */
+/** In lower case, and every word in the singular. */
 const plainly = (key: string): string =>
   key
     .toLowerCase()
@@ -113,7 +104,7 @@ const plainly = (key: string): string =>
     .join('');
 
 function vocabularyOf(keys: AnnotationKeys): Vocabulary {
-  const found = known.get(keys);
+  const found = vocabularies.get(keys);
   if (found) return found;
   const asking = new Set(askingKeys(keys));
   const own = new Set(ownKeys(keys));
@@ -121,10 +112,10 @@ function vocabularyOf(keys: AnnotationKeys): Vocabulary {
     asking,
     own,
     ofSources: new Set([keys.match, keys.ignore]),
-    fine: new Set([LAST_RELOADED_FROM, NUDGE, ...allKeys(DEFAULT_KEYS)]),
+    fine: new Set([LAST_RELOADED_FROM, NUDGE, ...askingKeys(DEFAULT_KEYS), ...ownKeys(DEFAULT_KEYS), match, ignore]),
     meant: new Map([...asking, ...own].map((key) => [plainly(key), key])),
   };
-  known.set(keys, words);
+  vocabularies.set(keys, words);
   return words;
 }
 
@@ -147,10 +138,3 @@ export function ownKeys(keys: AnnotationKeys): readonly string[] {
     RETRY,
   ];
 }
-
-const allKeys = (keys: AnnotationKeys): readonly string[] => [
-  ...askingKeys(keys),
-  ...ownKeys(keys),
-  keys.match,
-  keys.ignore,
-];

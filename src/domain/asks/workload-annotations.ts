@@ -1,17 +1,9 @@
 import type { AnnotationKeys } from '../../api/annotations.ts';
-import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
+import type { SourceKind } from '../../api/sources.ts';
 import { parseBool } from '../text/parse-bool.ts';
-import {
-  type Ask,
-  type Intent,
-  NO_OVERRIDES,
-  originText,
-  type Place,
-  type Problem,
-  quote,
-  type Refusal,
-} from './ask.ts';
-import { elements, type NamePattern, NO_NAME, namePattern } from './name-pattern.ts';
+import { type Ask, NO_OVERRIDES, type Place, type Problem, quote, type Refusal, type Wants } from './ask.ts';
+import { elements, NO_NAME, namePattern } from './name-pattern.ts';
+import { RELOAD_ALL } from './reload-all-flag.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
 
@@ -21,157 +13,99 @@ export interface Annotated {
   readonly templateAnnotations: Annotations;
 }
 
+/** How annotations are spelled and understood. */
 export interface Dialect {
   readonly keys: AnnotationKeys;
   readonly compat: boolean;
 }
 
+/** What the parsers have found so far. */
+export interface Found {
+  readonly asks: Ask[];
+  readonly refusals: Refusal[];
+  readonly problems: Problem[];
+}
+
 /** The texts of the four keys that ask for one kind of source; '' if missing. */
-export interface AskingTexts {
+export interface AskingTexts extends Readonly<Record<'named' | 'search' | 'auto' | 'typedAuto', string>> {
   readonly kind: SourceKind;
-  /** Where all four were read. */
   readonly place: Place;
-  readonly named: string;
-  readonly search: string;
-  readonly auto: string;
-  readonly typedAuto: string;
 }
 
 /** Stakater: all four are read from metadata if one of them is there, even empty; else all four from the pod template. */
-export function askingTexts(
-  kind: SourceKind,
-  { annotations, templateAnnotations }: Annotated,
-  { named, auto, typedAuto, search }: AnnotationKeys,
-): AskingTexts {
+export function askingTexts(kind: SourceKind, workload: Annotated, keys: AnnotationKeys): AskingTexts {
+  const { annotations, templateAnnotations } = workload;
+  const named = keys.named[kind];
+  const typedAuto = keys.typedAuto[kind];
   const has = (key: string): boolean => Object.hasOwn(annotations, key);
-  const place = has(named[kind]) || has(auto) || has(typedAuto[kind]) || has(search) ? 'metadata' : 'template';
+  const place = has(named) || has(keys.auto) || has(typedAuto) || has(keys.search) ? 'metadata' : 'template';
   const from = place === 'metadata' ? annotations : templateAnnotations;
   const read = (key: string): string => (Object.hasOwn(from, key) ? (from[key] ?? '') : '');
-  return {
-    kind,
-    place,
-    named: read(named[kind]),
-    search: read(search),
-    auto: read(auto),
-    typedAuto: read(typedAuto[kind]),
-  };
+  const auto = read(keys.auto);
+  return { kind, place, named: read(named), search: read(keys.search), auto, typedAuto: read(typedAuto) };
 }
 
-/** What Stakater's annotations ask for and refuse. The asks stand in the order in which Stakater tries them. */
-export function parseAnnotations(
-  workload: Annotated,
-  dialect: Dialect,
-  problems: Problem[],
-): Pick<Intent, 'asks' | 'refusals' | 'silentOn'> {
-  const { keys } = dialect;
-  const texts = SOURCE_KINDS.map((kind) => askingTexts(kind, workload, keys));
-  const named = texts.flatMap((each) => namedAsk(each, dialect, problems));
-  const used = usedAsks(texts, keys);
-  const excluded = SOURCE_KINDS.flatMap((kind) => exclusion(kind, workload.annotations, keys));
-  return {
-    // Not by spreading: an array that grew keeps room for more, in every workload.
-    asks: named.concat(used),
-    refusals: excluded.concat(dialect.compat ? [] : autoFalse(texts, keys.auto)),
-    silentOn: kindsOf(texts.filter(({ auto, typedAuto }) => auto === '' && typedAuto === '')),
-  };
+/** What Stakater's annotations ask for and refuse about one kind of source. */
+export function parseAnnotations(kind: SourceKind, workload: Annotated, dialect: Dialect, found: Found): void {
+  const texts = askingTexts(kind, workload, dialect.keys);
+  checkTexts(texts, dialect.keys, found.problems);
+  addAsks(texts, dialect, found);
+  if (texts.auto === '' && texts.typedAuto === '') found.asks.push(RELOAD_ALL[kind]);
+  addRefusals(texts, workload.annotations, dialect, found.refusals);
 }
 
-/** Most workloads ask for all kinds of source: they share one list. */
-const kindsOf = (texts: readonly AskingTexts[]): readonly SourceKind[] =>
-  texts.length === SOURCE_KINDS.length ? SOURCE_KINDS : texts.map(({ kind }) => kind);
+function checkTexts({ kind, search, auto, typedAuto }: AskingTexts, keys: AnnotationKeys, problems: Problem[]): void {
+  const check = (path: string, text: string): void => {
+    if (text === '' || parseBool(text) !== undefined) return;
+    problems.push({ path, message: `must be "true" or "false", not ${quote(text)}` });
+  };
+  check(keys.auto, auto);
+  check(keys.typedAuto[kind], typedAuto);
+  if (search === 'true' || search === '' || parseBool(search) === false) return;
+  problems.push({ path: keys.search, message: `only the exact text "true" counts, not ${quote(search)}` });
+}
 
-function namedAsk(texts: AskingTexts, { keys, compat }: Dialect, problems: Problem[]): Ask[] {
-  const { kind, place, named: value } = texts;
-  checkTexts(texts, keys, problems);
-  const key = keys.named[kind];
-  const patterns = namePatterns(key, value, problems);
+/** In the order in which Stakater looks at the keys. */
+function addAsks(texts: AskingTexts, { keys, compat }: Dialect, { asks, problems }: Found): void {
+  const { kind, place, named, search, auto, typedAuto } = texts;
+  const add = (because: Ask['because'], key: string, value: string, wants: Wants): void => {
+    const ask: Ask = { because, origin: { by: 'annotation', place, key, value }, wants, overrides: NO_OVERRIDES };
+    const isCommon = wants.what !== 'named' || value === '';
+    asks.push(isCommon ? shared(`${because} ${place} ${key} ${value} ${kind}`, ask) : ask);
+  };
+  const patterns = elements(named).map(namePattern);
+  for (const { text, error } of patterns) {
+    if (error === undefined) continue;
+    problems.push({ path: keys.named[kind], message: `${quote(text)} is no RE2 regular expression: ${error}` });
+  }
   // Stakater: a missing list has one empty element, `^$`, which a status without a class name matches.
-  const isNameless = compat && kind === 'SecretProviderClass' && value.split(',').some((text) => text.trim() === '');
+  const isNameless = compat && kind === 'SecretProviderClass' && named.split(',').some((text) => text.trim() === '');
   if (isNameless) patterns.push(NO_NAME);
-  if (patterns.length === 0) return [];
-  const ask: Ask = {
-    because: 'named',
-    origin: { by: 'annotation', place, key, value },
-    wants: { what: 'named', kinds: [kind], patterns },
-    overrides: NO_OVERRIDES,
-  };
-  return [value === '' ? shared(ask) : ask];
-}
-
-function namePatterns(key: string, text: string, problems: Problem[]): NamePattern[] {
-  const patterns = elements(text).map(namePattern);
-  for (const pattern of patterns) {
-    if (pattern.error !== undefined) {
-      problems.push({ path: key, message: `${quote(pattern.text)} is no RE2 regular expression: ${pattern.error}` });
-    }
-  }
-  return patterns;
-}
-
-function checkTexts({ kind, auto, typedAuto, search }: AskingTexts, keys: AnnotationKeys, problems: Problem[]): void {
-  checkBool(keys.auto, auto, problems);
-  checkBool(keys.typedAuto[kind], typedAuto, problems);
-  if (search !== 'true' && parseBool(search) !== false && search !== '') {
-    problems.push({ path: keys.search, message: `only the exact text "true" counts, not ${quote(search)}` });
-  }
-}
-
-function checkBool(key: string, text: string, problems: Problem[]): void {
-  if (text !== '' && parseBool(text) === undefined) {
-    problems.push({ path: key, message: `must be "true" or "false", not ${quote(text)}` });
-  }
-}
-
-/**
- * What search, auto and typed auto ask for. The first two are about every kind of source, and those kinds for which they
- * are read have them from one place: so each is one ask.
- */
-function usedAsks(texts: readonly AskingTexts[], keys: AnnotationKeys): Ask[] {
-  const asks: Ask[] = [];
-  const add = (because: Ask['because'], key: string, value: string, those: readonly AskingTexts[]): void => {
-    const [first] = those;
-    if (first === undefined) return;
-    const origin = { by: 'annotation', place: first.place, key, value } as const;
-    const what = because === 'search-match' ? 'search' : 'used';
-    asks.push(shared({ because, origin, wants: { what, kinds: kindsOf(those) }, overrides: NO_OVERRIDES }));
-  };
-  add(
-    'search-match',
-    keys.search,
-    'true',
-    texts.filter(({ search }) => search === 'true'),
-  );
-  const auto = texts.filter((each) => parseBool(each.auto) === true);
-  add('auto', keys.auto, auto[0]?.auto ?? '', auto);
-  for (const each of texts) {
-    if (parseBool(each.typedAuto) === true) add('typed-auto', keys.typedAuto[each.kind], each.typedAuto, [each]);
-  }
-  return asks;
+  if (patterns.length > 0) add('named', keys.named[kind], named, { what: 'named', kind, patterns });
+  if (search === 'true') add('search-match', keys.search, search, { what: 'search', kind });
+  if (parseBool(auto)) add('auto', keys.auto, auto, { what: 'used', kind });
+  if (parseBool(typedAuto)) add('typed-auto', keys.typedAuto[kind], typedAuto, { what: 'used', kind });
 }
 
 const sharedAsks = new Map<string, Ask>();
 
-/** One object for all who ask the same. Only for asks of which there are few: they are kept for ever. */
-function shared(ask: Ask): Ask {
-  const id = `${ask.because} ${originText(ask.origin)} ${ask.wants.kinds}`;
+/** One object for all workloads that ask the same. Only for asks of which there are few: they are kept for ever. */
+function shared(id: string, ask: Ask): Ask {
   const known = sharedAsks.get(id);
   if (known === undefined) sharedAsks.set(id, ask);
   return known ?? ask;
 }
 
-function exclusion(kind: SourceKind, annotations: Annotations, keys: AnnotationKeys): Refusal[] {
+function addRefusals(texts: AskingTexts, own: Annotations, { keys, compat }: Dialect, refusals: Refusal[]): void {
+  const { kind, place, auto } = texts;
   const key = keys.exclude[kind];
-  const names = elements(annotations[key] ?? '');
-  if (names.length === 0) return [];
-  const origin = { by: 'annotation', place: 'metadata', key, value: names.join(', ') } as const;
-  return [{ because: 'excluded', origin, kinds: [kind], names }];
-}
-
-/** Stakater's own reading of `auto: "false"` only ends what auto asks for, hence not under compat. */
-function autoFalse(texts: readonly AskingTexts[], key: string): Refusal[] {
-  const forbidding = texts.filter(({ auto }) => parseBool(auto) === false);
-  const [first] = forbidding;
-  if (first === undefined) return [];
-  const origin = { by: 'annotation', place: first.place, key, value: first.auto } as const;
-  return [{ because: 'auto-false', origin, kinds: kindsOf(forbidding), names: undefined }];
+  const names = elements(own[key] ?? '');
+  if (names.length > 0) {
+    const origin = { by: 'annotation', place: 'metadata', key, value: names.join(', ') } as const;
+    refusals.push({ because: 'excluded', origin, kind, names });
+  }
+  // For Stakater itself `auto: "false"` is only the end of what auto asks for.
+  if (!compat && parseBool(auto) === false) {
+    refusals.push({ because: 'auto-false', origin: { by: 'annotation', place, key: keys.auto, value: auto }, kind });
+  }
 }

@@ -1,47 +1,43 @@
 import { type AnnotationKeys, MAX_WAIT, ON_CHANGE, QUIET_PERIOD, ROLLOUT_STRATEGY } from '../../api/annotations.ts';
 import type { KindName } from '../../api/kinds.ts';
 import { parseDuration } from '../text/duration.ts';
-import { type Intent, NO_OVERRIDES, type Overrides, type Problem, quote } from './ask.ts';
-import type { Annotations } from './workload-annotations.ts';
+import { type Intent, NO_OVERRIDES, type Problem, quote, type Refusal } from './ask.ts';
+import type { Annotations, Found } from './workload-annotations.ts';
 
-/** A workload and its own annotations: settings are never read from the pod template. */
-interface Own {
-  readonly kind: KindName;
-  readonly annotations: Annotations;
-  readonly problems: Problem[];
-}
+type Settings = Pick<Intent, 'overrides' | 'rolloutStrategy' | 'onChange'>;
 
-/** How a workload wants to be reloaded, by its own annotations. */
-export function parseSettings(
-  own: Own,
-  keys: AnnotationKeys,
-): Pick<Intent, 'overrides' | 'rolloutStrategy' | 'onChange'> {
+const LEAVE_ALONE: Refusal = {
+  because: 'on-change-ignore',
+  origin: { by: 'annotation', place: 'metadata', key: ON_CHANGE, value: 'ignore' },
+};
+
+/** How a workload wants to be reloaded, by annotations of its own: they are never read from the pod template. */
+export function parseSettings(kind: KindName, own: Annotations, keys: AnnotationKeys, found: Found): Settings {
+  const { problems } = found;
+  const quietPeriodMs = readPeriod(own, QUIET_PERIOD, problems);
+  const maxWaitMs = readPeriod(own, MAX_WAIT, problems);
+  const pausePeriodMs = readPausePeriod(kind, own, keys.pausePeriod, problems);
+  const isPlain = quietPeriodMs === undefined && maxWaitMs === undefined && pausePeriodMs === undefined;
+  const rolloutStrategy = kind === 'Rollout' ? readRolloutStrategy(own, problems) : 'rollout';
+  const onChange = readOnChange(kind, own, problems);
+  if (onChange === 'ignore') found.refusals.push(LEAVE_ALONE);
   return {
-    overrides: readOverrides(own, keys.pausePeriod),
-    rolloutStrategy: readRolloutStrategy(own),
-    onChange: readOnChange(own),
+    overrides: isPlain ? NO_OVERRIDES : { quietPeriodMs, maxWaitMs, pausePeriodMs },
+    rolloutStrategy,
+    onChange,
   };
 }
 
-function readOverrides(own: Own, pauseKey: string): Overrides {
-  const quietPeriodMs = readPeriod(own, QUIET_PERIOD);
-  const maxWaitMs = readPeriod(own, MAX_WAIT);
-  const pausePeriodMs = readPausePeriod(own, pauseKey);
-  const isNone = quietPeriodMs === undefined && maxWaitMs === undefined && pausePeriodMs === undefined;
-  return isNone ? NO_OVERRIDES : { quietPeriodMs, maxWaitMs, pausePeriodMs };
-}
-
-function readPeriod({ annotations, problems }: Own, key: string): number | undefined {
-  const text = annotations[key];
-  if (text === undefined) return undefined;
-  const period = parseDuration(text);
-  if (period !== undefined && period >= 0) return period;
+function readPeriod(own: Annotations, key: string, problems: Problem[]): number | undefined {
+  const text = own[key];
+  const period = text === undefined ? undefined : parseDuration(text);
+  if (text === undefined || (period !== undefined && period >= 0)) return period;
   problems.push({ path: key, message: `must be a duration like 90s or 1h30m, not ${quote(text)}` });
   return undefined;
 }
 
-function readPausePeriod({ kind, annotations, problems }: Own, key: string): number | undefined {
-  const text = annotations[key];
+function readPausePeriod(kind: KindName, own: Annotations, key: string, problems: Problem[]): number | undefined {
+  const text = own[key];
   if (text === undefined) return undefined;
   if (kind !== 'Deployment') {
     problems.push({ path: key, message: `has no effect on a ${kind}: only a Deployment can be paused` });
@@ -55,23 +51,21 @@ function readPausePeriod({ kind, annotations, problems }: Own, key: string): num
   return period;
 }
 
-function readRolloutStrategy({ kind, annotations, problems }: Own): 'rollout' | 'restart' {
-  const text = annotations[ROLLOUT_STRATEGY];
-  if (kind !== 'Rollout' || text === undefined || text === 'rollout') return 'rollout';
-  if (text === 'restart') return 'restart';
+function readRolloutStrategy(own: Annotations, problems: Problem[]): 'rollout' | 'restart' {
+  const { [ROLLOUT_STRATEGY]: text = 'rollout' } = own;
+  if (text === 'rollout' || text === 'restart') return text;
   problems.push({ path: ROLLOUT_STRATEGY, message: `must be "rollout" or "restart", not ${quote(text)}` });
   return 'rollout';
 }
 
-function readOnChange({ kind, annotations, problems }: Own): Intent['onChange'] {
-  const text = annotations[ON_CHANGE];
+function readOnChange(kind: KindName, own: Annotations, problems: Problem[]): Intent['onChange'] {
+  const text = own[ON_CHANGE];
   if (text === undefined) return undefined;
   if (kind !== 'CronJob' && kind !== 'Job') {
     problems.push({ path: ON_CHANGE, message: `has no effect on a ${kind}: only on CronJob and Job` });
     return undefined;
   }
-  if (text === 'run' || text === 'ignore') return text;
-  if (text === 'template' && kind === 'CronJob') return text;
+  if (text === 'run' || text === 'ignore' || (text === 'template' && kind === 'CronJob')) return text;
   const expected = kind === 'CronJob' ? '"run", "template" or "ignore"' : '"run" or "ignore" on a Job';
   problems.push({ path: ON_CHANGE, message: `must be ${expected}, not ${quote(text)}` });
   return undefined;

@@ -12,18 +12,18 @@ import { hiding, type Question, textsOf, theSource, theWorkload } from './verdic
 type Judge = (workload: Workload, source: JudgedSource, policy: Policy) => Verdict;
 type Case = Pick<Question, 'workload' | 'source' | 'policy'>;
 
-/** What somebody could do about a no, in words, and how things stand afterwards; undefined: that cannot be foreseen. */
+/** One thing that somebody could do about a no, and what the case is afterwards; undefined: that cannot be foreseen. */
 interface Step {
   readonly text: string;
   readonly after: ((now: Case) => Case) | undefined;
 }
 
-// Each reason stands in the way once: what is not over by then goes round in a circle.
+// There are not so many things that can be in the way at once: who is not done by then goes round in a circle.
 const MAX_DEPTH = 8;
 
 /**
- * What would make a no a yes, one line for each thing that is in the way. Found by doing it: each way out is gone in
- * thought and the rest judged again; the way with the fewest lines counts, of equals the first.
+ * What would make a no a yes, one line for each thing that is in the way. Found by trying: the steps of each way out are
+ * applied to a copy of the workload, which is judged again. The way with the fewest lines wins, of equals the first.
  */
 export function curesOf(question: Question, because: NoReason, judge: Judge): readonly string[] {
   return shortest(question, because, judge, MAX_DEPTH).map(({ text }) => text);
@@ -52,14 +52,7 @@ function after(at: Question, steps: readonly Step[]): Question | undefined {
 /** The ways out of each no, the smallest change first. */
 const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[])[]>> = {
   'kind-ignored': (q) => [[watchKind(q)]],
-  'source-ignored': (q) => [
-    [
-      {
-        text: `remove ${q.policy.keys.ignore} from ${theSource(q)}`,
-        after: (now) => ({ ...now, source: { ...now.source, ignored: false } }),
-      },
-    ],
-  ],
+  'source-ignored': (q) => [[onSource(`remove ${q.policy.keys.ignore} from ${theSource(q)}`, { ignored: false })]],
   excluded: (q) => [[unexclude(q)]],
   'auto-false': (q) => {
     const { auto } = q.policy.keys;
@@ -112,12 +105,15 @@ function unexclude(q: Question): Step {
   };
 }
 
-const matchSource = (q: Question): Step => ({
-  text: `set ${annotationText(q.policy.keys.match, 'true')} on ${theSource(q)}`,
-  after: (now) => ({ ...now, source: { ...now.source, matchable: true } }),
+const onSource = (text: string, flags: Partial<JudgedSource>): Step => ({
+  text,
+  after: (now) => ({ ...now, source: { ...now.source, ...flags } }),
 });
 
-/** Keys with nothing in them that keep the pod template from being read. */
+const matchSource = (q: Question): Step =>
+  onSource(`set ${annotationText(q.policy.keys.match, 'true')} on ${theSource(q)}`, { matchable: true });
+
+/** Taking away empty keys that keep the pod template from being read. */
 function unhide(q: Question): readonly (readonly Step[])[] {
   const { keys, hidden } = hiding(q);
   const isEmpty = keys.every((key) => q.workload.annotations[key] === '');
@@ -150,8 +146,8 @@ function replaceAuto(q: Question): Step {
 const isUsed = ({ use }: Question): boolean => use?.container !== undefined;
 
 /**
- * Where a first annotation must go. The pod template is read only while metadata has none of the keys; whoever asks there
- * would lose what is asked by a first key in metadata.
+ * Where a new annotation must go. The pod template is read only while metadata has none of the keys: a first key in
+ * metadata would put an end to what is asked for there.
  */
 function placeToAsk(q: Question): Place {
   if (textsOf(q).place === 'metadata') return 'metadata';

@@ -4,7 +4,7 @@ import { askingKeys } from '../asks/slips.ts';
 import type { Workload } from '../workload/workload.ts';
 import type { Policy, Verdict } from './verdict.ts';
 
-/** `restart`: the object's own way to restart, template untouched. `none`: nothing is to happen, and that settles it. */
+/** `restart`: by the object's own restart field, template untouched. `none`: nothing is to be done, now or later. */
 export type Action = Effect | 'restart' | 'none';
 
 /** How a change that rolls this workload is carried out. */
@@ -21,7 +21,7 @@ export function actionFor(
     if (onChange === 'template') return 'patch';
     return workload.suspended && onChange !== 'run' ? 'none' : 'run';
   }
-  // A CronJob has its own way to run with new data; what it has started goes on with what it began with.
+  // The next run of a CronJob has the new data anyway; a run that it has started goes on with the data it began with.
   const isLeft = workload.finished || workload.owner?.kind === 'CronJob';
   return isLeft && !asksItself(workload, verdicts, policy.keys) ? 'none' : 'replace';
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Given, podUsing, policyOf, workloadOf } from '../../../test/conformance/given.ts';
 import { DEFAULT_KEYS, ON_CHANGE } from '../../api/annotations.ts';
 import { SOURCE_KINDS } from '../../api/sources.ts';
+import type { Ask } from '../asks/ask.ts';
 import { interests, judge } from './judge.ts';
 import type { JudgedSource, Policy, Verdict } from './verdict.ts';
 
@@ -49,6 +50,46 @@ describe('a verdict says which annotation decided, with its value, and where it 
   ])('%s', (rule, given, source) => {
     expect(verdict(given, source)).toMatchObject({ reload: true, rule });
   });
+});
+
+describe('a yes carries the ask that decided', () => {
+  const askOf = (given: Given, policy: Partial<Policy> = {}): Ask | undefined => {
+    const answer = verdict(given, {}, policy);
+    return answer.reload ? answer.ask : undefined;
+  };
+
+  test('one of the workload, or that of the flag', () => {
+    const given = { metadata: { [auto]: 'true', [named.ConfigMap]: 'other' }, pod };
+    expect(askOf(given)).toBe(workloadOf(given).intent.asks[1]);
+    expect(askOf(given)?.origin).toEqual({ by: 'annotation', place: 'metadata', key: auto, value: 'true' });
+    expect(askOf({ pod }, { autoReloadAll: true })?.origin).toEqual({ by: 'flag', flag: '--auto-reload-all' });
+  });
+
+  test('and its strategy, or else that of the flags', () => {
+    const workload = workloadOf({ metadata: { [auto]: 'true' }, pod });
+    const policy = policyOf({ reloadStrategy: 'annotations' });
+    expect(judge(workload, cm, policy)).toMatchObject({ strategy: 'annotations' });
+    const asks = workload.intent.asks.map((ask): Ask => ({ ...ask, overrides: { strategy: 'env-vars' } }));
+    const other = { ...workload, intent: { ...workload.intent, asks } };
+    expect(judge(other, cm, policy)).toMatchObject({ strategy: 'env-vars' });
+  });
+
+  test('an ask that finds the source unused does not stand in the way of a later one that names it', () => {
+    const { intent, ...workload } = workloadOf({ metadata: { [auto]: 'true' } });
+    const [later] = workloadOf({ metadata: { [named.ConfigMap]: 'c.*' } }).intent.asks;
+    const asks = later === undefined ? [] : [...intent.asks, later];
+    expect(judge({ ...workload, intent }, cm, policyOf())).toMatchObject({ reload: false, because: 'not-used' });
+    expect(judge({ ...workload, intent: { ...intent, asks } }, cm, policyOf())).toMatchObject({ ask: later });
+  });
+});
+
+test('annotations and flags ask only for sources of the own namespace', () => {
+  const all = { [auto]: 'true', [search]: 'true', [named.ConfigMap]: 'cm,.*' };
+  const at = (namespace: string, metadata = all) =>
+    verdict({ metadata, pod }, { ref: { ...cm.ref, namespace }, matchable: true }, { autoReloadAll: true });
+  expect(at('shop').reload).toBe(true);
+  expect(at('other')).toMatchObject({ reload: false, because: 'not-asked', cures: [] });
+  expect(at('other', {}).reload).toBe(false);
 });
 
 describe('a no says what decided, and what would remove it', () => {

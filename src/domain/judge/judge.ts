@@ -1,7 +1,7 @@
-import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
+import type { SourceKind } from '../../api/sources.ts';
 import { type Ask, namedIn, type Refusal, refuses } from '../asks/ask.ts';
 import { matchesOne, type NamePattern } from '../asks/name-pattern.ts';
-import { reloadAllAsk } from '../asks/reload-all-flag.ts';
+import { isInForce } from '../asks/reload-all-flag.ts';
 import type { Workload } from '../workload/workload.ts';
 import { curesOf } from './cure.ts';
 import type { JudgedSource, NoReason, Policy, Verdict } from './verdict.ts';
@@ -27,15 +27,11 @@ function questionOf(workload: Workload, source: JudgedSource, policy: Policy): Q
   return { workload, source, policy, isForeign, use: isForeign ? undefined : use };
 }
 
-/** The first ask that wants the source decides; the flag asks last. If none does, the one that came closest is named. */
+/** The first ask that wants the source decides. If there is none, the one that came closest is named. */
 function answer(question: Question): Verdict {
-  const { workload, source, policy } = question;
-  const { intent } = workload;
   let because: Miss = 'not-asked';
   let closest: Ask | undefined;
-  for (let at = 0; at <= intent.asks.length; at += 1) {
-    const ask = intent.asks[at] ?? reloadAllAsk(intent, source.ref.kind, policy);
-    if (ask === undefined) break;
+  for (const ask of question.workload.intent.asks) {
     const found = containerFor(ask, question);
     if (typeof found === 'number') return yes(question, ask, found);
     if (MISSES.indexOf(found) > MISSES.indexOf(because)) {
@@ -51,9 +47,10 @@ const MISSES = ['not-asked', 'search-without-match', 'not-used'] as const;
 type Miss = (typeof MISSES)[number];
 
 /** The container to be marked if this ask wants the source. */
-function containerFor({ wants }: Ask, { workload, source, use }: Question): number | Miss {
+function containerFor(ask: Ask, { workload, source, policy, use }: Question): number | Miss {
+  const { wants } = ask;
   const { kind, name } = source.ref;
-  if (!wants.kinds.includes(kind)) return 'not-asked';
+  if (wants.kind !== kind || !isInForce(ask, policy)) return 'not-asked';
   if (wants.what === 'named') {
     if (!matchesOne(wants.patterns, name)) return 'not-asked';
     // To be named is enough: what no container uses is marked in the first one.
@@ -76,18 +73,31 @@ function yes(question: Question, ask: Ask, container: number): Verdict {
   };
 }
 
-function no(question: Question, because: NoReason, by?: Ask | Refusal): Verdict {
-  return {
-    reload: false,
-    because,
-    rule: ruleOfNo(question, because, by),
-    get cures() {
-      return curesOf(question, because, judge);
-    },
-  };
+const no = (question: Question, because: NoReason, by?: Ask | Refusal): Verdict => new No(question, because, by);
+
+/** Its words are worked out when they are read: after a change there can be thousands of these, and few are ever shown. */
+class No {
+  readonly reload = false;
+  readonly because: NoReason;
+  readonly #question: Question;
+  readonly #by: Ask | Refusal | undefined;
+
+  constructor(question: Question, because: NoReason, by: Ask | Refusal | undefined) {
+    this.because = because;
+    this.#question = question;
+    this.#by = by;
+  }
+
+  get rule(): string {
+    return ruleOfNo(this.#question, this.because, this.#by);
+  }
+
+  get cures(): readonly string[] {
+    return curesOf(this.#question, this.because, judge);
+  }
 }
 
-/** Sources whose change could roll a workload: by name, and by patterns that have to be tried. */
+/** Sources whose change could roll a workload: by name, some more than once, and by patterns that have to be tried. */
 export interface Interests {
   readonly literal: readonly { readonly kind: SourceKind; readonly name: string }[];
   readonly patterns: readonly { readonly kind: SourceKind; readonly pattern: NamePattern }[];
@@ -96,24 +106,19 @@ export interface Interests {
 /** What a reverse index needs: `judge` says no to every source that is not among these. */
 export function interests(workload: Workload, policy: Policy): Interests {
   const { intent, containers, references, ref } = workload;
-  if (policy.ignoredKinds.has(ref.kind) || containers.length === 0) return { literal: [], patterns: [] };
   const isRefused = (kind: SourceKind, name?: string): boolean =>
-    intent.refusals.some((refusal) =>
-      name === undefined ? refusal.names === undefined && refusal.kinds.includes(kind) : refuses(refusal, kind, name),
-    );
-  const named = namedIn(intent).filter(({ kind }) => !isRefused(kind));
+    intent.refusals.some((refusal) => refuses(refusal, kind, name));
+  const isDeaf = policy.ignoredKinds.has(ref.kind) || containers.length === 0;
+  const asks = isDeaf ? [] : intent.asks.filter((ask) => isInForce(ask, policy) && !isRefused(ask.wants.kind));
+  const named = namedIn(asks);
+  const used = asks.flatMap(({ wants: { what, kind } }) =>
+    what === 'named' ? [] : references.filter((use) => use.kind === kind && use.container !== undefined),
+  );
+  const names = named.map(({ kind, pattern }) => ({ kind, name: pattern.literal }));
   return {
-    literal: SOURCE_KINDS.flatMap((kind) => {
-      const names = new Set(named.flatMap((each) => (each.kind === kind ? (each.pattern.literal ?? []) : [])));
-      if (wantsUsed(workload, kind, policy)) {
-        for (const use of references) if (use.kind === kind && use.container !== undefined) names.add(use.name);
-      }
-      return [...names].filter((name) => !isRefused(kind, name)).map((name) => ({ kind, name }));
-    }),
+    literal: [...names, ...used].flatMap(({ kind, name }) =>
+      name === undefined || isRefused(kind, name) ? [] : { kind, name },
+    ),
     patterns: named.filter(({ pattern }) => pattern.literal === undefined && pattern.matches !== undefined),
   };
 }
-
-const wantsUsed = ({ intent }: Workload, kind: SourceKind, policy: Policy): boolean =>
-  reloadAllAsk(intent, kind, policy) !== undefined ||
-  intent.asks.some(({ wants }) => wants.what !== 'named' && wants.kinds.includes(kind));

@@ -97,7 +97,7 @@ export const theSource = ({ source }: Question): string => `${source.ref.kind} $
 export const theWorkload = ({ workload }: Question): string => `${workload.ref.kind} ${workload.ref.name}`;
 const matchText = ({ policy }: Question): string => annotationText(policy.keys.match, 'true');
 
-const WAYS: Readonly<Record<Reference['via'], string>> = {
+const USES: Readonly<Record<Reference['via'], string>> = {
   volume: 'mounts it',
   env: 'takes variables from it',
   'init-volume': 'stands for an init container that mounts it',
@@ -108,5 +108,5 @@ const WAYS: Readonly<Record<Reference['via'], string>> = {
 
 function usage({ workload, use }: Question): string {
   const container = workload.containers[use?.container ?? 0];
-  return `container ${container?.name ?? ''} ${use === undefined ? 'uses it' : WAYS[use.via]}`;
+  return `container ${container?.name ?? ''} ${use === undefined ? 'uses it' : USES[use.via]}`;
 }

@@ -67,6 +67,6 @@ function editFor(
 
 /** All that this workload was rolled for or names: their variables are no orphans. */
 function namesOf({ workload, applied }: WorkloadState): { readonly kind: SourceKind; readonly name: string }[] {
-  const named = namedIn(workload.intent).map(({ kind, pattern }) => ({ kind, name: pattern.text }));
+  const named = namedIn(workload.intent.asks).map(({ kind, pattern }) => ({ kind, name: pattern.text }));
   return [...named, ...Array.from(applied.keys(), (id) => refOf(id, workload.ref.namespace))];
 }

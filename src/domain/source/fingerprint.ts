@@ -39,12 +39,12 @@ function statusPieces(status: JsonObject): Piece[] {
   return pieces;
 }
 
-/** A key of a ConfigMap or Secret cannot contain `=`, so the values, which may be large, never decide. */
+/** A key of a ConfigMap or Secret cannot contain `=`, so the values, which may be large, need not be compared. */
 function byKey(a: Piece, b: Piece): number {
   return compareBytes(`${a.key}=`, `${b.key}=`) || compareBytes(a.part, b.part);
 }
 
-/** Equal texts split at different `=` are told apart by the length of the key, so that the order is always one. */
+/** Equal texts that are split at different `=` are ordered by the length of the key: the order must be the same each time. */
 function byText(a: Piece, b: Piece): number {
   return (
     compareBytes(`${a.key}=${a.value}`, `${b.key}=${b.value}`) ||

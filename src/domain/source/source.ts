@@ -6,13 +6,13 @@ export interface Fingerprint {
   readonly mark: string;
 }
 
-/** A ConfigMap, Secret or SecretProviderClass as the core knows it: never its bytes. */
+/** A ConfigMap, Secret or SecretProviderClass as it is kept: without its data. */
 export interface Source {
   readonly ref: SourceRef;
   /** Of the object; '' for a SecretProviderClass of which only the pods that mount it are known. */
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Undefined: listed without its bytes, and nobody has needed them yet. */
+  /** Undefined: listed without its data, and nobody has needed it yet. */
   readonly fingerprint: Fingerprint | undefined;
   /** When its data was last written after its creation, by the server's clock; undefined: never, or nobody looked. */
   readonly editedAt?: string | undefined;

@@ -34,7 +34,7 @@ export function jobFromCronJob(cronJob: KubeObject, edit: TemplateEdit | undefin
   };
 }
 
-/** What the server or the Job controller put into a Job, and would not take from us. */
+/** What the server or the Job controller puts into a Job, and does not accept in a new one. */
 const SERVER_OWNED = [
   'resourceVersion',
   'uid',

@@ -8,20 +8,23 @@ export interface JsonOperation {
   readonly value?: unknown;
 }
 
+/** What is written beside the pod template; null takes an annotation away. */
+export interface Beside {
+  readonly annotations: Readonly<Record<string, string | null>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
 /**
  * A pod template's edit as JSON Patch, for kinds whose lists the server cannot merge by name.
  *
  * Positions are from the object that was decided on. Each is tested for the name that is meant, so that the patch fails
- * as a whole rather than touch a stranger.
+ * as a whole rather than change another container or variable.
  */
 export function jsonPatch(
   kind: WorkloadKind,
   workload: Workload,
   edit: TemplateEdit | undefined,
-  also: {
-    readonly annotations: Readonly<Record<string, string | null>>;
-    readonly spec: Readonly<Record<string, unknown>>;
-  },
+  also: Beside,
 ): readonly JsonOperation[] {
   const template = pointer(kind.templatePath);
   return [
@@ -54,7 +57,7 @@ function templateAnnotationOperations(
 /** `add` also replaces. It needs its parent, so a missing map comes whole. */
 function annotationOperations(
   metadata: string,
-  annotations: Readonly<Record<string, string | null>>,
+  annotations: Beside['annotations'],
   exist: boolean,
 ): readonly JsonOperation[] {
   const path = `${metadata}/annotations`;

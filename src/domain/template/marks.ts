@@ -78,8 +78,8 @@ export function markIn(container: ContainerView | undefined, variable: string): 
 /**
  * What the pod template says about a source's data.
  *
- * `shared-name`: another source that this workload uses or names would write the same variable, so its value proves
- * nothing about this one.
+ * `shared-name`: another source that this workload uses or names has the same variable, so its value proves nothing
+ * about this one.
  */
 export function carriesMark(
   workload: Workload,
@@ -103,11 +103,11 @@ export function carriesMark(
   return found.value === mark ? 'equal' : 'different';
 }
 
-/** A plain name with dots is a pattern too, hence the texts of all elements and not only the literal ones. */
+/** The texts of all elements count, not only the literal ones: a plain name with dots is a pattern too. */
 function sharesVariable(workload: Workload, ref: SourceRef, variable: string): boolean {
   const names = [
     ...workload.references.filter((reference) => reference.kind === ref.kind).map((reference) => reference.name),
-    ...namedIn(workload.intent).flatMap(({ kind, pattern }) => (kind === ref.kind ? pattern.text : [])),
+    ...namedIn(workload.intent.asks).flatMap(({ kind, pattern }) => (kind === ref.kind ? pattern.text : [])),
   ];
   return names.some((name) => name !== ref.name && variableName(ref.kind, name) === variable);
 }

@@ -1,10 +1,10 @@
 import { type AnnotationKeys, RECORD } from '../../api/annotations.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { Workload } from '../workload/workload.ts';
-import { type JsonOperation, jsonPatch } from './json-patch.ts';
+import { type Beside, type JsonOperation, jsonPatch } from './json-patch.ts';
 import type { EnvEdit, TemplateEdit } from './template-edit.ts';
 
-/** What rides in the same write as the edit of the template. */
+/** What goes into the same write as the edit of the template. */
 export interface PatchExtra {
   readonly keys: AnnotationKeys;
   /** Text of our record annotation. */
@@ -20,8 +20,8 @@ export type Patch =
   | { readonly type: 'json'; readonly body: readonly JsonOperation[] };
 
 /**
- * One write. It carries the resourceVersion it was decided on, so that whoever decided on an older object changes
- * nothing.
+ * One write. It carries the resourceVersion that it was decided on, so that the server refuses it if the object has
+ * changed meanwhile.
  */
 export function patchOf(
   kind: WorkloadKind,
@@ -31,7 +31,7 @@ export function patchOf(
 ): Patch {
   const annotations = metadataAnnotations(workload, extra);
   if (extra.restartAt !== undefined) {
-    return { type: 'merge', body: { spec: { restartAt: extra.restartAt }, metadata: fence(workload, annotations) } };
+    return { type: 'merge', body: { spec: { restartAt: extra.restartAt }, metadata: guarded(workload, annotations) } };
   }
   const spec = pausedField(extra);
   if (kind.patch === 'json' || edit?.jsonPatch === true) {
@@ -40,8 +40,8 @@ export function patchOf(
   return { type: 'strategic', body: strategicBody(kind, workload, edit, { annotations, spec }) };
 }
 
-/** null takes an annotation away; JSON Patch fails on one that is not there. */
-function metadataAnnotations(workload: Workload, extra: PatchExtra): Readonly<Record<string, string | null>> {
+/** Only an annotation that is there is taken away: JSON Patch fails otherwise. */
+function metadataAnnotations(workload: Workload, extra: PatchExtra): Beside['annotations'] {
   const { pausedAt } = extra.keys;
   return {
     ...(extra.record === undefined ? {} : { [RECORD]: extra.record }),
@@ -50,12 +50,12 @@ function metadataAnnotations(workload: Workload, extra: PatchExtra): Readonly<Re
   };
 }
 
-function pausedField(extra: PatchExtra): Readonly<Record<string, unknown>> {
+function pausedField(extra: PatchExtra): Beside['spec'] {
   if (extra.pause) return { paused: true };
   return extra.resume ? { paused: false } : {};
 }
 
-function fence(workload: Workload, annotations: Readonly<Record<string, string | null>>): Record<string, unknown> {
+function guarded(workload: Workload, annotations: Beside['annotations']): Record<string, unknown> {
   const { resourceVersion } = workload;
   return Object.keys(annotations).length > 0 ? { resourceVersion, annotations } : { resourceVersion };
 }
@@ -64,16 +64,13 @@ function strategicBody(
   kind: WorkloadKind,
   workload: Workload,
   edit: TemplateEdit | undefined,
-  also: {
-    readonly annotations: Readonly<Record<string, string | null>>;
-    readonly spec: Readonly<Record<string, unknown>>;
-  },
+  also: Beside,
 ): Record<string, unknown> {
   const nested = edit === undefined ? {} : nest(kind.templatePath, templateOf(edit));
   const spec = { ...(nested['spec'] as Record<string, unknown> | undefined), ...also.spec };
   return {
     ...(Object.keys(spec).length > 0 ? { spec } : {}),
-    metadata: fence(workload, also.annotations),
+    metadata: guarded(workload, also.annotations),
   };
 }
 

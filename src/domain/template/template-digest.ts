@@ -11,7 +11,7 @@ export interface TemplateDigests {
   readonly fullTemplateDigest: string;
 }
 
-/** All that reloaders left in a template: two annotations, and for each container its variables by name. */
+/** All marks in a template: two annotations, and for each container its variables by name. */
 interface Marks {
   readonly annotations: readonly (string | undefined)[];
   readonly containers: readonly ReadonlyMap<string, string>[];
@@ -51,8 +51,8 @@ function digestMarks(
 }
 
 /**
- * The template as if no reloader had ever touched it, and what reloaders left there. A list or map that a mark could have
- * brought into being is always there, if need be empty.
+ * The template without marks, and the marks. A list or map that may exist only because of a mark is always there, if need
+ * be empty, so that the digest is the same with and without it.
  */
 function separate(template: JsonObject): { readonly bare: JsonObject; readonly marks: Marks } {
   const metadata = objectIn(template['metadata']);

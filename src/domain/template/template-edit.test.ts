@@ -54,7 +54,7 @@ function edited(kind: KindName, { containers, changes, strategy, compat, ...give
 const sorted = (value: unknown): string =>
   canonicalText(value).replace(/3'env\[[^\]]*\]/g, (text) => [...text].sort().join(''));
 
-test('strategic merge, JSON Patch and our own hands make the same template', () => {
+test('strategic merge, JSON Patch and an edit in memory make the same template', () => {
   fc.assert(
     fc.property(situation, (given) => {
       const deployment = edited('Deployment', given);

@@ -5,8 +5,8 @@ import { DELETE_MARK } from '../source/fingerprint.ts';
 import type { Workload } from '../workload/workload.ts';
 import { isMarkVariable, lastReloadedFrom, markIn, variableName } from './marks.ts';
 
-/** A source whose change a workload is to take. */
-export interface Change {
+/** The mark that a changed source is to leave in a template. */
+export interface NewMark {
   readonly ref: SourceRef;
   /** The container that the verdict chose. */
   readonly container: number;
@@ -24,11 +24,11 @@ export interface EnvEdit {
   readonly index: number | undefined;
 }
 
-/** What is written to a pod template, independent of the kind and of how it is written. Never empty. */
+/** What is written to a pod template, whatever the kind and the sort of patch. Never empty. */
 export interface TemplateEdit {
   readonly env: readonly EnvEdit[];
   readonly annotations: Readonly<Record<string, string>>;
-  /** Upstream takes a variable out with JSON Patch, whatever the kind; under compat so do we. */
+  /** Stakater removes a variable with JSON Patch, whatever the kind; under compat so do we. */
   readonly jsonPatch: boolean;
 }
 
@@ -39,35 +39,35 @@ export interface EditOptions {
   readonly observedAt: number;
   /** Whether a source that the workload uses or names maps to this variable. */
   readonly usedOrNamed: (variable: string) => boolean;
-  /** Written where the marks alone would not make a template that never was before: new for each write. */
+  /** A value that is new for each write, for templates that the marks alone would leave, or make, as they were before. */
   readonly nudge: string;
-  /** Whether the workload has had the template that an edit makes. */
+  /** Whether the workload has had the template before that an edit makes. */
   readonly isKnown?: ((edit: TemplateEdit) => boolean) | undefined;
 }
 
-/** The edit that brings changes to a workload, in order; undefined if the template would stay as it is. */
+/** The edit that writes these marks, in order; undefined if the template would stay as it is. */
 export function editTemplate(
   workload: Workload,
-  changes: readonly Change[],
+  marks: readonly NewMark[],
   options: EditOptions,
 ): TemplateEdit | undefined {
-  const fresh = changes.filter((change) => !(options.compat && isKnownClass(workload, change, options.strategy)));
+  const fresh = marks.filter((mark) => !(options.compat && isKnownClass(workload, mark, options.strategy)));
   const env = options.strategy === 'env-vars' ? envEdits(workload, fresh) : [];
   const annotations = options.strategy === 'annotations' ? causeOf(workload, fresh, options.observedAt) : {};
   const differs = env.length > 0 || Object.keys(annotations).length > 0;
   if (options.compat) {
     return differs ? { env, annotations, jsonPatch: env.some((edit) => edit.value === undefined) } : undefined;
   }
-  if (!differs && (changes.length === 0 || workload.templateAnnotations[NUDGE] === options.nudge)) return undefined;
+  if (!differs && (marks.length === 0 || workload.templateAnnotations[NUDGE] === options.nudge)) return undefined;
   const made = { env: [...env, ...orphans(workload, env, options)], annotations, jsonPatch: false };
   if (differs && !options.isKnown?.(made)) return made;
   return { ...made, annotations: { ...annotations, [NUDGE]: options.nudge } };
 }
 
-/** Of several changes of the same variable, as when two sources share its name, the last one counts. */
-function envEdits(workload: Workload, changes: readonly Change[]): readonly EnvEdit[] {
+/** Two sources can share a variable: then the last one counts. */
+function envEdits(workload: Workload, marks: readonly NewMark[]): readonly EnvEdit[] {
   const edits = new Map<string, EnvEdit>();
-  for (const { ref, container, mark } of changes) {
+  for (const { ref, container, mark } of marks) {
     const variable = variableName(ref.kind, ref.name);
     const present = markIn(workload.containers[container], variable);
     edits.set(`${container}/${variable}`, {
@@ -83,16 +83,16 @@ function envEdits(workload: Workload, changes: readonly Change[]): readonly EnvE
   );
 }
 
-/** Only the last cause is kept: each write replaces the one before. */
-function causeOf(workload: Workload, changes: readonly Change[], observedAt: number): Readonly<Record<string, string>> {
-  const last = changes.at(-1);
+/** The annotation has room for one source only: the last. */
+function causeOf(workload: Workload, marks: readonly NewMark[], observedAt: number): Readonly<Record<string, string>> {
+  const last = marks.at(-1);
   if (last === undefined) return {};
   const mark = last.mark === 'deleted' ? DELETE_MARK : last.mark;
   const text = lastReloadedFrom(last.ref, mark, workload.containers[last.container]?.name ?? '', observedAt);
   return workload.templateAnnotations[LAST_RELOADED_FROM] === text ? {} : { [LAST_RELOADED_FROM]: text };
 }
 
-/** Variables that nobody needs any more go with a rollout that happens anyway. */
+/** Variables that nobody needs any more are removed when the template is written anyway. */
 function orphans(workload: Workload, env: readonly EnvEdit[], options: EditOptions): readonly EnvEdit[] {
   return workload.containers.flatMap((view, container) =>
     view.marks
@@ -109,10 +109,10 @@ function orphans(workload: Workload, env: readonly EnvEdit[], options: EditOptio
 }
 
 /**
- * Stakater: every pod has a status of the class, so the same rotation is seen once per pod. The second sight is known by
- * the variable in whichever container comes first, or by name and hash anywhere in the annotation.
+ * Stakater: every pod has a status of its class, so the same rotation is seen once per pod. From the second pod on it is
+ * recognised by the variable in whichever container comes first, or by name and hash anywhere in the annotation.
  */
-function isKnownClass(workload: Workload, { ref, mark }: Change, strategy: Strategy): boolean {
+function isKnownClass(workload: Workload, { ref, mark }: NewMark, strategy: Strategy): boolean {
   if (ref.kind !== 'SecretProviderClass' || mark === 'deleted') return false;
   if (strategy === 'annotations') {
     const text = workload.templateAnnotations[LAST_RELOADED_FROM] ?? '';

@@ -1,21 +1,8 @@
+const TRUE: readonly string[] = ['1', 't', 'T', 'TRUE', 'true', 'True'];
+const FALSE: readonly string[] = ['0', 'f', 'F', 'FALSE', 'false', 'False'];
+
 /** Go's strconv.ParseBool: undefined for every other text. */
 export function parseBool(text: string): boolean | undefined {
-  switch (text) {
-    case '1':
-    case 't':
-    case 'T':
-    case 'TRUE':
-    case 'true':
-    case 'True':
-      return true;
-    case '0':
-    case 'f':
-    case 'F':
-    case 'FALSE':
-    case 'false':
-    case 'False':
-      return false;
-    default:
-      return undefined;
-  }
+  if (TRUE.includes(text)) return true;
+  return FALSE.includes(text) ? false : undefined;
 }

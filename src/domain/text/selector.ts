@@ -12,23 +12,38 @@ export type Selector = readonly Requirement[];
 
 export type ParsedSelector = { readonly selector: Selector } | { readonly error: string };
 
+const WORD = String.raw`[^\s=!(),<>]+`;
+const REQUIREMENT = new RegExp(
+  String.raw`^\s*(?:!\s*(?<absent>${WORD})|(?<key>${WORD})` +
+    String.raw`(?:\s*(?<sign>==?|!=|[<>])\s*(?<value>${WORD})?|\s+(?<set>in|notin)\s*\((?<values>[^()]*)\))?)\s*$`,
+);
+const FORMS = 'k, !k, k=v, k!=v, k in (a,b), k notin (a,b), k>1 or k<1';
+
 export function parseSelector(text: string): ParsedSelector {
-  const tokens = text.match(/==|!=|[=!(),<>]|[^\s=!(),<>]+/g) ?? [];
+  if (text.trim() === '') return { selector: [] };
   const selector: Requirement[] = [];
-  let at = 0;
-  while (at < tokens.length) {
-    const parsed = requirementAt(tokens, at);
-    if ('error' in parsed) return parsed;
-    const error = keyProblem(parsed.requirement) ?? valueProblem(parsed.requirement);
+  // The commas inside `in (a,b)` separate values.
+  for (const part of text.split(/,(?![^()]*\))/)) {
+    const requirement = requirementIn(part);
+    if (requirement === undefined) return { error: `expected ${FORMS} and not ${JSON.stringify(part.trim())}` };
+    const error = keyProblem(requirement) ?? valueProblem(requirement);
     if (error !== undefined) return { error };
-    selector.push(parsed.requirement);
-    at = parsed.next;
-    if (at === tokens.length) break;
-    if (tokens[at] !== ',') return { error: `expected "," before ${JSON.stringify(tokens[at])}` };
-    at += 1;
-    if (at === tokens.length) return { error: 'expected a label key after ","' };
+    selector.push(requirement);
   }
   return { selector };
+}
+
+function requirementIn(part: string): Requirement | undefined {
+  const { absent, key, sign, value = '', set, values = '' } = REQUIREMENT.exec(part)?.groups ?? {};
+  if (absent !== undefined) return { key: absent, operator: '!', values: [] };
+  if (key === undefined) return undefined;
+  if (set === 'in' || set === 'notin') {
+    const list = values.split(',').map((each) => each.trim());
+    return values.trim() === '' ? undefined : { key, operator: set, values: [...new Set(list)] };
+  }
+  if (sign === undefined) return { key, operator: 'exists', values: [] };
+  if (sign === '<' || sign === '>') return { key, operator: sign, values: [value] };
+  return { key, operator: sign === '!=' ? 'notin' : 'in', values: [value] };
 }
 
 /** Whether labels satisfy every requirement. As in Kubernetes a missing label satisfies `!=` and `notin`. */
@@ -56,64 +71,6 @@ function satisfies({ operator, values }: Requirement, value: string | undefined)
       return value !== undefined && INTEGER.test(value) && BigInt(value) < BigInt(bound);
   }
 }
-
-type ParsedRequirement = { readonly requirement: Requirement; readonly next: number } | { readonly error: string };
-
-function requirementAt(tokens: readonly string[], start: number): ParsedRequirement {
-  const negated = tokens[start] === '!';
-  const at = negated ? start + 1 : start;
-  const key = tokens[at];
-  if (key === undefined || isSign(key)) return { error: `expected a label key${before(key)}` };
-  const operator = tokens[at + 1];
-  if (negated) return { requirement: { key, operator: '!', values: [] }, next: at + 1 };
-  switch (operator) {
-    case undefined:
-    case ',':
-      return { requirement: { key, operator: 'exists', values: [] }, next: at + 1 };
-    case '=':
-    case '==':
-      return singleValue(tokens, at + 2, { key, operator: 'in' });
-    case '!=':
-      return singleValue(tokens, at + 2, { key, operator: 'notin' });
-    case '>':
-    case '<':
-      return singleValue(tokens, at + 2, { key, operator });
-    case 'in':
-    case 'notin':
-      return valueList(tokens, at + 2, { key, operator });
-    default:
-      return { error: `expected one of =, ==, !=, in, notin, >, < after "${key}"${before(operator)}` };
-  }
-}
-
-type Head = Pick<Requirement, 'key' | 'operator'>;
-
-/** `k=` means the empty value. */
-function singleValue(tokens: readonly string[], at: number, head: Head): ParsedRequirement {
-  const value = tokens[at];
-  if (value === undefined || value === ',') return { requirement: { ...head, values: [''] }, next: at };
-  if (isSign(value)) return { error: `expected a value for "${head.key}"${before(value)}` };
-  return { requirement: { ...head, values: [value] }, next: at + 1 };
-}
-
-function valueList(tokens: readonly string[], start: number, head: Head): ParsedRequirement {
-  if (tokens[start] !== '(') return { error: `expected "(" after "${head.key} ${head.operator}"` };
-  const end = tokens.indexOf(')', start);
-  if (end < 0) return { error: `expected ")" to close the values of "${head.key}"` };
-  const inner = tokens.slice(start + 1, end);
-  const values = inner
-    .join(' ')
-    .split(',')
-    .map((value) => value.trim());
-  if (inner.length === 0) return { error: `the values of "${head.key}" must not be empty` };
-  if (inner.some((token) => isSign(token) && token !== ',') || values.some((value) => value.includes(' '))) {
-    return { error: `expected values separated by "," within the "(" and ")" of "${head.key}"` };
-  }
-  return { requirement: { ...head, values: [...new Set(values)] }, next: end + 1 };
-}
-
-const isSign = (token: string): boolean => /^(?:==|!=|[=!(),<>])$/.test(token);
-const before = (token: string | undefined): string => (token === undefined ? '' : ` before ${JSON.stringify(token)}`);
 
 const INTEGER = /^[-+]?\d{1,18}$/;
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;

@@ -61,7 +61,7 @@ test('the states of kinds', () => {
 test('the template of a CronJob is the one of its pods', () => {
   const workload = workloadOf({ kind: 'CronJob', template: { [DEFAULT_KEYS.auto]: 'true' } });
   expect(workload.containers).toHaveLength(1);
-  expect(workload.intent.asks).toMatchObject([{ because: 'auto', origin: { place: 'template', value: 'true' } }]);
+  expect(workload.intent.asks[0]).toMatchObject({ because: 'auto', origin: { place: 'template', value: 'true' } });
 });
 
 describe('the digest of the template', () => {

@@ -26,7 +26,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
   const templateMetadata = objectIn(template['metadata']);
   const annotations = pick(metadata['annotations'], metadataKeys(options.keys));
   const templateAnnotations = pick(templateMetadata['annotations'], templateKeys(options.keys));
-  // Upstream knows nothing of slips.
+  // Stakater does not report them.
   const slips = options.compat ? [] : slipsIn(kind, object, options.keys);
   return {
     ref: { kind: kind.kind, namespace: textIn(metadata['namespace']), name: textIn(metadata['name']) },
@@ -63,7 +63,7 @@ export const metadataKeys = (keys: AnnotationKeys): readonly string[] => [...ask
 
 const templateKeys = (keys: AnnotationKeys): readonly string[] => [...askingKeys(keys), LAST_RELOADED_FROM, NUDGE];
 
-/** At most: what is not ASCII has up to three bytes a unit. */
+/** An upper bound: what is not ASCII takes up to three bytes a unit. */
 function bytesIn(annotations: JsonObject): number {
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations)) {

@@ -2,10 +2,9 @@ import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { parseTime } from '../text/rfc3339.ts';
 
-/** Pods against a moment. */
+/** How many pods began before a moment. */
 export interface Ages {
   readonly total: number;
-  /** They began before it. */
   readonly older: number;
   /** They began in the same second, and times have no fractions. */
   readonly unclear: number;
@@ -21,15 +20,15 @@ export function agesOf(beganAtMs: readonly number[], momentMs: number): Ages {
   };
 }
 
-/** Whether it runs with anything: one that has ended, or is about to, does not count. */
+/** Whether a pod runs, and is not about to end. */
 export function isRunning(pod: KubeObject): boolean {
   const { phase } = objectAt(pod, ['status']);
   return pod.metadata.deletionTimestamp === undefined && phase !== 'Succeeded' && phase !== 'Failed';
 }
 
 /**
- * The moment, in milliseconds, before which a pod cannot have read its data: when it was given a node. By the server's clock,
- * unlike what the node says. Without end for one that has no node yet.
+ * The moment, in milliseconds, before which a pod cannot have read its data: when it was given a node. That is by the
+ * server's clock; later moments are by the node's. Infinity for a pod that has no node yet.
  */
 export function beganAt(pod: KubeObject): number {
   if (textIn(objectAt(pod, ['spec'])['nodeName']) === '') return Number.POSITIVE_INFINITY;

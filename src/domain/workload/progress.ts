@@ -1,8 +1,9 @@
 import { listIn, objectAt } from '../../api/json.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import { countIn } from './rollout.ts';
 
-/** How far a rollout is, by the word of the workload's own controller. */
+/** How far a rollout is, as the workload's own controller counts it. */
 export interface Progress {
   readonly pods: number;
   /** Of them, those that are of the present template. */
@@ -17,9 +18,9 @@ export function progressOf({ counts }: WorkloadKind, object: KubeObject): Progre
 }
 
 /**
- * Why there are pods of an earlier template. `paused`: nothing is replaced before it is resumed. `on-delete`: pods are
- * replaced by whoever deletes them. `partition`: some are kept on purpose. `unseen`: its controller has yet to look.
- * `rolling`: they are being replaced, or would be if the new ones came up.
+ * Why there are pods of an earlier template. `paused`: nothing is replaced before it is resumed. `on-delete`: a pod is
+ * replaced when somebody deletes it. `partition`: some are kept on purpose. `unseen`: its controller has not seen the new
+ * template yet. `rolling`: they are being replaced, or would be if the new ones became ready.
  */
 export type Hold = 'paused' | 'on-delete' | 'partition' | 'unseen' | 'rolling';
 
@@ -36,5 +37,3 @@ export function holdOf(object: KubeObject): Hold {
 function isObserved(object: KubeObject): boolean {
   return Number(objectAt(object, ['status'])['observedGeneration'] ?? -1) >= (object.metadata?.generation ?? 0);
 }
-
-const countIn = (value: unknown): number => (typeof value === 'number' ? value : 0);

@@ -28,9 +28,7 @@ export function referencesOf(template: PodTemplate | undefined, compat: boolean)
     ...volumes.filter(({ via }) => via !== 'unmounted-volume'),
     ...containers.flatMap((entry, container) => sourcesOfEnv(entry).map((source) => at(source, 'env', container))),
     ...initContainers.flatMap(sourcesOfEnv).map((source) => at(source, 'init-env', first)),
-    ...pullSecrets
-      .flatMap((entry) => named('Secret', objectIn(entry)['name']))
-      .map((source) => at(source, 'image-pull-secret', first)),
+    ...pullSecrets.flatMap((entry) => named('Secret', entry)).map((source) => at(source, 'image-pull-secret', first)),
     ...volumes.filter(({ via }) => via === 'unmounted-volume'),
   ]);
 }
@@ -62,8 +60,9 @@ function placeOfVolume(
   return { via: 'init-volume', container: containers.length > 0 ? 0 : undefined };
 }
 
-function named(kind: SourceKind, name: unknown): Named[] {
-  return typeof name === 'string' && name !== '' ? [{ kind, name }] : [];
+function named(kind: SourceKind, holder: unknown, member = 'name'): Named[] {
+  const name = textIn(objectIn(holder)[member]);
+  return name === '' ? [] : [{ kind, name }];
 }
 
 function mountsVolume(container: unknown, volume: string): boolean {
@@ -73,29 +72,22 @@ function mountsVolume(container: unknown, volume: string): boolean {
 function sourcesOfVolume(volume: unknown): Named[] {
   const { configMap, secret, projected, csi } = objectIn(volume) as Record<string, unknown>;
   return [
-    ...named('ConfigMap', objectIn(configMap)['name']),
-    ...named('Secret', objectIn(secret)['secretName']),
-    ...listIn(objectIn(projected)['sources']).flatMap((source) => [
-      ...named('ConfigMap', objectIn(objectIn(source)['configMap'])['name']),
-      ...named('Secret', objectIn(objectIn(source)['secret'])['name']),
-    ]),
-    ...named('SecretProviderClass', objectIn(objectIn(csi)['volumeAttributes'])['secretProviderClass']),
+    ...named('ConfigMap', configMap),
+    ...named('Secret', secret, 'secretName'),
+    ...listIn(objectIn(projected)['sources']).flatMap((source) => eitherIn(source, 'configMap', 'secret')),
+    ...named('SecretProviderClass', objectIn(csi)['volumeAttributes'], 'secretProviderClass'),
   ];
 }
 
 function sourcesOfEnv(container: unknown): Named[] {
   const { env, envFrom } = objectIn(container) as Record<string, unknown>;
   return [
-    ...listIn(env).flatMap((variable) => {
-      const from = objectIn(objectIn(variable)['valueFrom']);
-      return [
-        ...named('ConfigMap', objectIn(from['configMapKeyRef'])['name']),
-        ...named('Secret', objectIn(from['secretKeyRef'])['name']),
-      ];
-    }),
-    ...listIn(envFrom).flatMap((from) => [
-      ...named('ConfigMap', objectIn(objectIn(from)['configMapRef'])['name']),
-      ...named('Secret', objectIn(objectIn(from)['secretRef'])['name']),
-    ]),
+    ...listIn(env).flatMap((variable) => eitherIn(objectIn(variable)['valueFrom'], 'configMapKeyRef', 'secretKeyRef')),
+    ...listIn(envFrom).flatMap((from) => eitherIn(from, 'configMapRef', 'secretRef')),
   ];
+}
+
+function eitherIn(holder: unknown, configMap: string, secret: string): Named[] {
+  const members = objectIn(holder);
+  return [...named('ConfigMap', members[configMap]), ...named('Secret', members[secret])];
 }

@@ -17,7 +17,7 @@ export function refOfKey(key: WorkloadKey): WorkloadRef {
   return { kind: kind as KindName, namespace, name };
 }
 
-/** A place in the pod template that names a source. One entry per source: the first place in search order that counts. */
+/** A source that the pod template names, and the first place in search order where it does. */
 export interface Reference {
   readonly kind: SourceKind;
   readonly name: string;
@@ -41,7 +41,7 @@ export interface ContainerView {
   readonly marks: readonly MarkVar[];
 }
 
-/** Any kind with a pod template, reduced to what the rules and the patch need. The object itself is dropped. */
+/** An object with a pod template, of any kind, reduced to what the rules and the patch need. The object itself is dropped. */
 export interface Workload {
   readonly ref: WorkloadRef;
   readonly uid: string;
@@ -51,7 +51,7 @@ export interface Workload {
   /** Metadata annotations that a rule reads, and no others. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly hasAnnotations: boolean;
-  /** How much of the room for annotations is taken, our record not counted. */
+  /** How many bytes of the server's limit for annotations are taken, our record not counted. */
   readonly annotationBytes: number;
   /** Pod-template annotations that a rule reads, `last-reloaded-from` and the nudge included. */
   readonly templateAnnotations: Readonly<Record<string, string>>;
@@ -60,13 +60,13 @@ export interface Workload {
   readonly intent: Intent;
   readonly references: readonly Reference[];
   readonly containers: readonly ContainerView[];
-  /** Digest of the pod template without any reloader's marks: moves only when somebody else edits the template. */
+  /** Digest of the pod template without any reloader's marks: changes only when somebody else edits the template. */
   readonly templateDigest: string;
   /** Digest of the whole pod template, marks included. */
   readonly fullTemplateDigest: string;
-  /** Moves whenever the template does, also there and back again; with some kinds also when it is scaled. */
+  /** Changes whenever the template does, even if it comes back to what it was; with some kinds also when it is scaled. */
   readonly revision: string;
-  /** False while pods are being replaced: what changes meanwhile is in some of them, and nobody can tell in which. */
+  /** False while pods are being replaced: which of them have the data of a source that changes meanwhile is unknown. */
   readonly isRolledOut: boolean;
   readonly paused: boolean;
   readonly suspended: boolean;
