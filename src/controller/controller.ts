@@ -1,10 +1,10 @@
-import { refOfKey } from '../domain/workload/workload.ts';
+import { refOfKey, type WorkloadKey } from '../domain/workload/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { retryTransient } from '../kube/retry-transient.ts';
 import { installationKey, type KeyReport } from '../model/ledger/installation-key.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { runWorkers } from '../runtime/worker.ts';
+import { runWorkers, type WorkerOptions } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Core, createCore } from './core.ts';
@@ -58,10 +58,10 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   const core = createCore({ ...deps, access: readiness.access }, installation, sharedVersions, signal);
   const hands = createWriters(deps, core, installation, signal);
   const { engine, checkpoint, reader, watches } = core;
-  const reading = reader.run();
+  client.onRecovery((lastedMs) => core.queue.forgive(clock.now() - lastedMs));
+  const reading = reader.run(signal);
   await follow({ ...core, options, report: deps.report, pauses: hands.pauses }, deps.notify === undefined);
   const end = async (): Promise<void> => {
-    reader.stop();
     checkpoint.stop();
     await Promise.all([reading, watches.ended()]);
   };
@@ -88,7 +88,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
 async function begins(deps: ControllerDeps, hands: Writers, term: AbortSignal): Promise<boolean> {
   const retrying = (error: KubeError): void => deps.report.waitingForServer(error);
   try {
-    await retryTransient(() => takeOver(deps, hands), { clock: deps.clock, signal: term, retrying });
+    await retryTransient(() => takeOver(deps, hands, term), { clock: deps.clock, signal: term, retrying });
     return true;
   } catch (error) {
     if (term.aborted) return false;
@@ -97,14 +97,18 @@ async function begins(deps: ControllerDeps, hands: Writers, term: AbortSignal): 
 }
 
 /** A new term: know what the leader before us settled, finish what it began, and only then write. */
-async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Writers): Promise<void> {
+async function takeOver(
+  deps: ControllerDeps,
+  { core, replacements, pauses }: Writers,
+  term: AbortSignal,
+): Promise<void> {
   const { engine, checkpoint } = core;
   if (deps.options.enableHa) {
     await checkpoint.load();
     engine.reconsider();
   }
   checkpoint.forgetPast();
-  await replacements.resume();
+  await replacements.resume(term);
   for (const { workload } of engine.states.values()) pauses.seen(workload);
 }
 
@@ -130,8 +134,7 @@ async function work(
 ): Promise<void> {
   const { core, pauses, replacements, reconcileDeps } = hands;
   const { queue, checkpoint, oldRecords } = core;
-  deps.client.onRecovery((lastedMs) => queue.forgive(deps.clock.now() - lastedMs));
-  const workers = runWorkers(queue, {
+  const options: WorkerOptions<WorkloadKey> = {
     workers: deps.options.concurrency,
     clock: deps.clock,
     handle: (key) => reconcile(reconcileDeps, key),
@@ -139,17 +142,15 @@ async function work(
       deps.log.error('reconciling failed', { ...refOfKey(key), error: String(error), retry: 'soon' });
       queue.retry(key, KubeError.is(error) ? setbackOf(error) : undefined);
     },
-  });
-  const resuming = pauses.run();
+  };
+  const workers = runWorkers(queue, options, term);
+  const resuming = pauses.run(term);
   const rewriting = rewriteRecords({ ...deps, former: core.former, queue: oldRecords }, term);
   // Beside the work: no change has to wait for it.
   const ledger = keepLedger();
   if (!term.aborted) {
     await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true }));
   }
-  queue.close();
-  pauses.stop();
-  oldRecords.close();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
   const written = Promise.all([workers.then(() => replacements.ended()), resuming, rewriting, ledger]);

@@ -6,11 +6,14 @@ import type { Clock } from '../runtime/clock.ts';
 /** Who may write. */
 export interface Leadership {
   mayWrite(): boolean;
-  /** False once the lead was lost: this process is to be replaced, as upstream's is. */
+  /** False: this process has led, does not stand for election again, and has to be replaced. */
   isAlive(): boolean;
   /** Told why we cannot be elected, and with undefined that we lead, or that another does. */
   onBarred(listener: (error: KubeError | undefined) => void): void;
-  /** Calls `lead` when it is our turn, with a signal that ends the term; resolves when all is over. */
+  /**
+   * Calls `lead` for each term, with a signal that ends it; a term begins when `lead` has ended for the one before.
+   * Resolves when all is over.
+   */
   run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
 }
 
@@ -24,6 +27,8 @@ export interface ElectedDeps {
   readonly clock: Clock;
   readonly namespace: string;
   readonly identity: string;
+  /** As upstream: who has lost the lead never leads again, and says so by `isAlive`. */
+  readonly leadsOnce: boolean;
   readonly report: {
     leading(isLeading: boolean): void;
     holder(identity: string): void;
@@ -60,19 +65,27 @@ class Bar {
 const LEASE_NAME = 'stakater-reloader-lock';
 
 /** One of several replicas. The others know everything already, so a new leader only has to begin to write. */
-export function electedLeadership({ client, clock, namespace, identity, report }: ElectedDeps): Leadership {
+export function electedLeadership(deps: ElectedDeps): Leadership {
+  const { client, clock, namespace, identity, report, leadsOnce } = deps;
   let held = (): boolean => false;
-  let lost = false;
+  let hasLost = false;
   const bar = new Bar();
   return {
     mayWrite: () => held(),
-    isAlive: () => !lost,
+    isAlive: () => !(leadsOnce && hasLost),
     onBarred: (listener) => bar.onChange(listener),
     async run(signal, lead) {
-      const term = new AbortController();
       const stop = new AbortController();
       const over = Promise.withResolvers<void>();
-      let leading: Promise<void> | undefined;
+      let term = new AbortController();
+      let leading = Promise.resolve();
+      /** Writes of the term before are finished first: none of them may pass for one of the new term. */
+      const begin = async (isHeld: () => boolean, end: AbortSignal, before: Promise<void>): Promise<void> => {
+        await before;
+        if (end.aborted || signal.aborted) return;
+        held = isHeld;
+        await lead(end);
+      };
       const election = elect(
         {
           client,
@@ -80,20 +93,19 @@ export function electedLeadership({ client, clock, namespace, identity, report }
           namespace,
           identity,
           name: LEASE_NAME,
-          onLeading(leadership) {
-            held = () => leadership.held();
+          onLeading(lease) {
             report.leading(true);
             bar.lift();
-            leading = lead(term.signal);
+            term = new AbortController();
+            leading = begin(() => lease.held(), term.signal, leading);
             leading.catch(over.reject);
           },
           onLost() {
             held = () => false;
-            lost = true;
+            hasLost = true;
             report.leading(false);
             term.abort();
-            // A process leads once: its successor is a new one, or the replica that has taken over.
-            stop.abort();
+            if (leadsOnce) stop.abort();
           },
           onHolder(holder) {
             report.holder(holder);

@@ -87,7 +87,7 @@ export async function startController(
   });
   const options = { ...settings, ownNamespace: settings.ownNamespace || connection.namespace || '' };
   const leadership: Leadership = settings.enableHa
-    ? electedLeadership({ client, clock, report, namespace: settings.podNamespace, identity: settings.podName })
+    ? electedLeadership({ client, clock, report, ...candidateOf(settings) })
     : aloneLeadership();
   let ready = false;
   const server = createServer({
@@ -125,6 +125,12 @@ export async function startController(
   await Promise.all([events.close(FAREWELL_MS), alerts.drain(FAREWELL_MS), webhook?.drain(FAREWELL_MS), server.stop()]);
   client.close();
 }
+
+const candidateOf = ({ podNamespace, podName, compat }: Settings) => ({
+  namespace: podNamespace,
+  identity: podName,
+  leadsOnce: compat,
+});
 
 /** Who starts on the wrong cluster is to see it in the first line. */
 function sayWhoStarts({ compat, scope }: Settings, { server, context }: Connection, log: Log): void {

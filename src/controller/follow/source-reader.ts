@@ -50,6 +50,7 @@ export class SourceReader {
   readonly #wanted = new Map<SourceKey, Wanted>();
   /** Kinds and namespaces of which objects may not be read one by one. */
   readonly #listedOnly = new Set<string>();
+  #hasEnded = false;
 
   constructor(deps: SourceReaderDeps) {
     this.#deps = deps;
@@ -101,32 +102,27 @@ export class SourceReader {
     for (const ref of left.values()) this.want(ref);
   }
 
-  /** Waits until everything wanted so far has been tried once. */
+  /** Waits until everything wanted so far has been tried once, or nothing is tried any more. */
   async settled(): Promise<void> {
+    if (this.#hasEnded) return;
     const untried = [...this.#wanted.values()].filter(({ tried }) => !tried);
     await Promise.all(untried.map(({ waiters }) => new Promise<void>((resolve) => waiters.push(resolve))));
   }
 
-  run(): Promise<void> {
-    return runWorkers(this.#queue, {
-      workers: WORKERS,
-      clock: this.#deps.clock,
-      handle: (key) => this.#read(key),
-      failed: (key, error) => {
-        if (!KubeError.is(error)) throw error;
-        const isPassing = isTransient(error);
-        this.#queue.retry(key, isPassing ? setbackOf(error) : { atLeastMs: REFUSED_MS * (1 + Math.random()) });
-        const wanted = this.#wanted.get(key);
-        if (!wanted) return;
-        this.#deps.report.unreadable(wanted.ref, error);
-        wanted.tried = true;
-        for (const waiter of wanted.waiters.splice(0)) waiter();
-      },
-    });
-  }
-
-  stop(): void {
-    this.#queue.close();
+  async run(signal: AbortSignal): Promise<void> {
+    const handle = (key: SourceKey): Promise<void> => this.#read(key);
+    const failed = (key: SourceKey, error: unknown): void => {
+      if (!KubeError.is(error)) throw error;
+      const isPassing = isTransient(error);
+      this.#queue.retry(key, isPassing ? setbackOf(error) : { atLeastMs: REFUSED_MS * (1 + Math.random()) });
+      const wanted = this.#wanted.get(key);
+      if (!wanted) return;
+      this.#deps.report.unreadable(wanted.ref, error);
+      wanted.tried = true;
+      for (const waiter of wanted.waiters.splice(0)) waiter();
+    };
+    await runWorkers(this.#queue, { workers: WORKERS, clock: this.#deps.clock, handle, failed }, signal);
+    this.#hasEnded = true;
     for (const { waiters } of this.#wanted.values()) for (const waiter of waiters) waiter();
   }
 

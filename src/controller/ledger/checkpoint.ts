@@ -89,6 +89,8 @@ export class Checkpoint {
   /** Reads what an earlier process, or the leader before us, left behind. */
   async load(): Promise<void> {
     const { namespace, client, keyId, catchUpMaxMs, report } = this.#deps;
+    // A write of an earlier term may still be under way.
+    await this.#flushing;
     this.#past.clear();
     this.#believable = false;
     if (namespace === undefined) return report.checkpoint('first-start');

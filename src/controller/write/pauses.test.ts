@@ -47,9 +47,10 @@ async function world(offMs = 0, mayWrite = () => true) {
       notResumed: () => {},
     },
   });
-  const running = pauses.run();
+  const stop = new AbortController();
+  const running = pauses.run(stop.signal);
   const end = async () => {
-    pauses.stop();
+    stop.abort();
     await running;
   };
   const resumed = () => api.requests.filter(({ verb }) => verb === 'patch').length;

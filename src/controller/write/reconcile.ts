@@ -4,7 +4,7 @@ import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { looksAlike, refOf, type WorkloadState } from '../../model/workload-state.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Setback } from '../../runtime/queue.ts';
+import type { RetryHint } from '../../runtime/queue.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EngineDeps } from '../engine/engine-deps.ts';
 import type { Act, Change, Outcome, UnderWay, Written } from './act.ts';
@@ -18,7 +18,7 @@ export interface ReconcileDeps {
   readonly clock: Clock;
   /** Whether we may write. Another check follows at the server: each write carries the version it was decided on. */
   readonly mayWrite: () => boolean;
-  readonly queue: { retry(key: WorkloadKey, setback?: Setback): number };
+  readonly queue: { retry(key: WorkloadKey, hint?: RetryHint): number };
   /** Whether an earlier pass has begun something that still goes on. */
   readonly isUnderWay: (state: WorkloadState) => boolean;
   /** Lists kinds that cannot be watched; nothing to wait for with the others. */

@@ -1,7 +1,9 @@
 import type { KeyedQueue } from './queue.ts';
 
-interface SideRoomOptions<K extends string> {
+interface SlowLaneOptions<K extends string> {
   readonly queue: KeyedQueue<K>;
+  /** Ends the work: what has not begun goes back to the queue. */
+  readonly signal: AbortSignal;
   /** How many keys fit, but for those that turn out to be slow at the same moment. */
   readonly places: number;
   readonly handle: (key: K) => Promise<void>;
@@ -16,8 +18,9 @@ interface SideRoomOptions<K extends string> {
  * nothing but slow keys cannot take all of it. What finds no room waits here too, in the order in which it came, and holds
  * no worker either.
  */
-export class SideRoom<K extends string> {
+export class SlowLane<K extends string> {
   readonly #queue: KeyedQueue<K>;
+  readonly #signal: AbortSignal;
   readonly #places: number;
   readonly #handle: (key: K) => Promise<void>;
   readonly #inside = new Map<string, number>();
@@ -26,8 +29,9 @@ export class SideRoom<K extends string> {
   readonly #broken: (error: unknown) => void;
   #onEmpty: (() => void) | undefined;
 
-  constructor({ queue, places, handle, broken }: SideRoomOptions<K>) {
+  constructor({ queue, signal, places, handle, broken }: SlowLaneOptions<K>) {
     this.#queue = queue;
+    this.#signal = signal;
     this.#places = places;
     this.#handle = handle;
     this.#broken = broken;
@@ -77,7 +81,8 @@ export class SideRoom<K extends string> {
   #letIn(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       // What is planned for later comes again by itself, and then with all that happened until then.
-      if (this.#queue.isClosed || this.#queue.dueAt(next) !== undefined) this.#queue.done(next);
+      if (this.#queue.dueAt(next) !== undefined) this.#queue.done(next);
+      else if (this.#signal.aborted) this.#queue.giveBack(next);
       else this.enter(next, this.#handle(next));
     }
     if (this.#taken === 0) this.#onEmpty?.();
@@ -88,7 +93,7 @@ export class SideRoom<K extends string> {
     for (const namespace of this.#outside.keys()) {
       if (first === undefined || this.#insideOf(namespace) < this.#insideOf(first)) first = namespace;
     }
-    if (first === undefined || !(this.#queue.isClosed || this.#hasRoom(first))) return undefined;
+    if (first === undefined || !(this.#signal.aborted || this.#hasRoom(first))) return undefined;
     const waiting = this.#outside.get(first) ?? [];
     const key = waiting.shift();
     if (waiting.length === 0) this.#outside.delete(first);
