@@ -1,5 +1,5 @@
 import type { CommandLine } from './command-line.ts';
-import { quote } from './finding.ts';
+import { quote } from './diagnostics.ts';
 import { isHttpUrl } from './option.ts';
 import type { Settings } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import type { CommandLine } from './command-line.ts';
-import { OPTION_ROWS } from './options.ts';
-import type { Environment } from './parse-settings.ts';
-import type { Scope } from './scope.ts';
+import { type Environment, rowsOf } from './option-table.ts';
+import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import type { WatchedNamespaces } from './watched-namespaces.ts';
 
 /** What everybody may know of how the program is set. */
 export interface PublishedFlags {
@@ -15,10 +15,10 @@ export interface PublishedFlags {
  * The flags that were given, and the variables that say the same as a flag. Variables that no flag stands for decide
  * nothing about a workload, but for KUBERNETES_NAMESPACE, which is in the scope.
  */
-export function publishedFlags({ given }: CommandLine, env: Environment, scope: Scope): PublishedFlags {
+export function publishedFlags({ given }: CommandLine, env: Environment, scope: WatchedNamespaces): PublishedFlags {
   const shown = scope.mode === 'namespaces' ? [`--namespaces=${scope.namespaces.join(',')}`] : [];
   const withheld: string[] = [];
-  for (const [name, { flag, env: variable, type, sensitive, local }] of OPTION_ROWS) {
+  for (const [name, { flag, env: variable, type, sensitive, local }] of rowsOf(CONTROLLER_OPTIONS)) {
     if (flag === undefined || local || name === 'namespaces') continue;
     const texts = given.get(flag) ?? [env[variable ?? '']].filter((text) => text !== undefined);
     // Lists add up, otherwise the last one counts.

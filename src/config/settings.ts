@@ -1,10 +1,10 @@
 import { type AnnotationKeys, DEFAULT_KEYS } from '../api/annotations.ts';
 import { type KindName, WORKLOAD_KINDS } from '../api/kinds.ts';
-import { type Finding, quote } from './finding.ts';
+import { type Diagnostics, quote } from './diagnostics.ts';
 import { selectorOf } from './label-selector.ts';
-import type { Values } from './options.ts';
+import type { ControllerValues } from './options/controller.ts';
 import type { PublishedFlags } from './published-flags.ts';
-import { type Scope, scopeOf } from './scope.ts';
+import { type WatchedNamespaces, watchedNamespaces } from './watched-namespaces.ts';
 
 interface AlertSettings {
   readonly enabled: boolean;
@@ -18,7 +18,7 @@ interface AlertSettings {
 /** Everything that flags and environment decide, checked and in the words of the program. */
 export interface Settings {
   readonly compat: boolean;
-  readonly scope: Scope;
+  readonly scope: WatchedNamespaces;
   readonly resourceLabelSelector: string | undefined;
   readonly resourcesToIgnore: ReadonlySet<'configmaps' | 'secrets'>;
   readonly enableCsiIntegration: boolean;
@@ -63,18 +63,22 @@ export interface Settings {
 }
 
 /** Puts the values of the rows together, and checks what no row can check alone. */
-export function toSettings(values: Values, given: ReadonlySet<string>, finding: Finding): Omit<Settings, 'published'> {
+export function toSettings(
+  values: ControllerValues,
+  given: ReadonlySet<string>,
+  diagnostics: Diagnostics,
+): Omit<Settings, 'published'> {
   const compat = values.compat === 'stakater';
-  if (values.enableHa && values.podName === '') finding.problems.push(needs('POD_NAME'));
-  if (values.enableHa && values.podNamespace === '') finding.problems.push(needs('POD_NAMESPACE'));
+  if (values.enableHa && values.podName === '') diagnostics.problems.push(needs('POD_NAME'));
+  if (values.enableHa && values.podNamespace === '') diagnostics.problems.push(needs('POD_NAMESPACE'));
   return {
     compat,
-    scope: scopeOf(values, finding),
-    resourceLabelSelector: selectorOf('resourceLabelSelector', values, finding),
-    resourcesToIgnore: resourcesOf(values.resourcesToIgnore, finding),
+    scope: watchedNamespaces(values, diagnostics),
+    resourceLabelSelector: selectorOf('resourceLabelSelector', values, diagnostics),
+    resourcesToIgnore: resourcesOf(values.resourcesToIgnore, diagnostics),
     enableCsiIntegration: values.enableCsiIntegration,
     watchHelmSecrets: values.watchHelmSecrets,
-    ...choicesOf(values, finding),
+    ...choicesOf(values, diagnostics),
     keys: keysOf(values),
     reloadStrategy: values.reloadStrategy,
     quietPeriodMs: compat && !given.has('quiet-period') ? 0 : values.quietPeriod,
@@ -102,8 +106,8 @@ export function toSettings(values: Values, given: ReadonlySet<string>, finding: 
 
 const needs = (variable: string): string => `--enable-ha needs the environment variable ${variable}`;
 
-function choicesOf(values: Values, finding: Finding) {
-  const ignoredWorkloadTypes = workloadTypesOf(values.ignoredWorkloadTypes, finding);
+function choicesOf(values: ControllerValues, diagnostics: Diagnostics) {
+  const ignoredWorkloadTypes = workloadTypesOf(values.ignoredWorkloadTypes, diagnostics);
   const ignored = WORKLOAD_KINDS.filter(({ plural }) => ignoredWorkloadTypes.includes(plural));
   return {
     autoReloadAll: values.autoReloadAll,
@@ -117,25 +121,25 @@ function choicesOf(values: Values, finding: Finding) {
 }
 
 /** Upstream tolerates a wrong word by ignoring nothing at all: better a reload too many than none. */
-function workloadTypesOf(given: readonly string[], finding: Finding): readonly string[] {
+function workloadTypesOf(given: readonly string[], diagnostics: Diagnostics): readonly string[] {
   const wrong = given.find((word) => word !== 'jobs' && word !== 'cronjobs');
   if (wrong === undefined) return given;
-  finding.warnings.push(
+  diagnostics.warnings.push(
     `--ignored-workload-types knows jobs and cronjobs, not ${quote(wrong)}; no workload type is ignored`,
   );
   return [];
 }
 
-function resourcesOf(given: readonly string[], finding: Finding): Settings['resourcesToIgnore'] {
+function resourcesOf(given: readonly string[], diagnostics: Diagnostics): Settings['resourcesToIgnore'] {
   const words = given.map((word) => word.toLowerCase());
   const known = words.filter((word) => word === 'configmaps' || word === 'secrets');
   if (words.length > 1 || known.length < words.length) {
-    finding.problems.push(`--resources-to-ignore must be either configmaps or secrets, not ${quote(given.join())}`);
+    diagnostics.problems.push(`--resources-to-ignore must be either configmaps or secrets, not ${quote(given.join())}`);
   }
   return new Set(known);
 }
 
-function keysOf(values: Values): AnnotationKeys {
+function keysOf(values: ControllerValues): AnnotationKeys {
   const { named, typedAuto } = DEFAULT_KEYS;
   return {
     ...DEFAULT_KEYS,
@@ -152,7 +156,7 @@ function keysOf(values: Values): AnnotationKeys {
 
 const SINKS = ['slack', 'teams', 'gchat'] as const;
 
-const alertsOf = (values: Values): AlertSettings => ({
+const alertsOf = (values: ControllerValues): AlertSettings => ({
   enabled: values.alertOnReload,
   url: values.alertWebhookUrl.trim(),
   sink: SINKS.find((sink) => sink === values.alertSink.trim().toLowerCase()) ?? 'raw',

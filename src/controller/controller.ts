@@ -6,7 +6,7 @@ import { installationKey, type KeyReport } from '../model/ledger/installation-ke
 import type { Clock } from '../runtime/clock.ts';
 import { runWorkers, type WorkerOptions } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../telemetry/metric-tables/controller.ts';
 import { type Core, createCore } from './core.ts';
 import { seeSharedVersions } from './engine/shared-versions.ts';
 import { Readiness } from './follow/readiness.ts';
@@ -24,7 +24,7 @@ export interface ControllerDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: ControllerMetrics;
   readonly report: Report;
   /** Who may write, and when. */
   readonly leadership: Leadership;

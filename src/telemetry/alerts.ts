@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import type { ControllerMetrics } from './metric-tables/controller.ts';
 import { backOffMs, createOutbox } from './outbox.ts';
 import { type PostAnswer, post } from './post.ts';
 
@@ -34,7 +34,7 @@ export interface Alerts {
 export interface AlertDeps {
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, 'increment'>;
+  readonly metrics: Pick<ControllerMetrics, 'increment'>;
 }
 
 interface Sink {

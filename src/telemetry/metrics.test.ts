@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { METRICS } from './metric-table.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import { CONTROLLER_METRICS, type ControllerMetrics, controllerMetrics } from './metric-tables/controller.ts';
 
-const create = (byNamespace = false): Metrics => createMetrics({ byNamespace });
+const create = (byNamespace = false): ControllerMetrics => controllerMetrics({ byNamespace });
 
 /** The lines of one metric, its comments included. */
-const linesOf = (metrics: Metrics, name: string): string[] =>
+const linesOf = (metrics: ControllerMetrics, name: string): string[] =>
   metrics
     .render()
     .split('\n')
@@ -76,7 +75,7 @@ test('the process itself', () => {
 });
 
 test('names, types, labels and buckets of upstream', () => {
-  const upstream = Object.entries(METRICS)
+  const upstream = Object.entries(CONTROLLER_METRICS)
     .filter(([name]) => /^(reloader|rest_client)_/.test(name))
     .map(([name, { type, labels, buckets }]) => [name, type, labels.join(), buckets.join(' ')].join(' ').trim());
   expect(upstream).toEqual([

@@ -2,7 +2,7 @@ import { runController } from '../../src/controller/controller.ts';
 import { aloneLeadership } from '../../src/controller/leadership.ts';
 import { Report } from '../../src/controller/report/report.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { controllerMetrics } from '../../src/telemetry/metric-tables/controller.ts';
 import { settings } from '../support/settings.ts';
 import { sha1 } from '../support/workloads.ts';
 import { Cluster, type Json } from './cluster.ts';
@@ -241,7 +241,7 @@ export class World {
       },
     );
     const { clock } = this.cluster;
-    const metrics = createMetrics({ byNamespace: false });
+    const metrics = controllerMetrics({ byNamespace: false });
     const write = (line: string): void => this.#tell(line.trim());
     const log = createLog({ format: '', level: 'info', write, now: () => clock.wall() });
     const leadership = aloneLeadership();

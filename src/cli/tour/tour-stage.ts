@@ -11,8 +11,8 @@ import { logFile } from '../../sandbox/processes/recorded-process.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { SOURCE_RESOURCES } from '../cluster/kind-words.ts';
 import { startController } from '../commands/controller.ts';
-import { type Page, pageFor } from '../help.ts';
 import type { Io } from '../terminal/io.ts';
+import { type Layout, layoutFor } from '../terminal/layout.ts';
 import { type Paint, painter, table } from '../terminal/table.ts';
 import { whileWaiting } from '../terminal/waiting-line.ts';
 import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo } from './demo.ts';
@@ -25,7 +25,7 @@ const INDENT = '   ';
 /** The tour as it is seen: each step says what it does, does it, and proves it by what the cluster shows. */
 export class Stage {
   readonly #io: Io;
-  readonly #page: Page;
+  readonly #page: Layout;
   readonly #paint: Paint;
   readonly #began = performance.now();
   readonly #stop = new AbortController();
@@ -37,7 +37,7 @@ export class Stage {
 
   constructor(io: Io) {
     this.#io = io;
-    this.#page = pageFor(io.terminal, io.env);
+    this.#page = layoutFor(io.terminal, io.env);
     this.#paint = painter(this.#page);
   }
 

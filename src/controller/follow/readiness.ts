@@ -1,5 +1,5 @@
 import type { KubeError } from '../../kube/kube-error.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
 import { Access } from './access.ts';
 import { barredFromLease, hindrance, isEnough, type NotReady, obstruction, refusedCredential } from './hindrance.ts';
 
@@ -12,7 +12,7 @@ export interface ReadinessDeps {
   /** Whether a leader is elected: ready is who leads, or knows who does and could take over. */
   readonly elects: boolean;
   readonly report: { notReady(hindrance: NotReady, wasReady: boolean): void };
-  readonly metrics: Pick<Metrics, 'set'>;
+  readonly metrics: Pick<ControllerMetrics, 'set'>;
   readonly onReady: () => void;
   readonly onUnready: () => void;
 }

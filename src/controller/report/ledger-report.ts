@@ -2,7 +2,7 @@ import type { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
 
 const CHECKPOINT = {
   'first-start': 'no ledger to go by: everything that runs counts as current, nothing is rolled for the past',
@@ -16,7 +16,7 @@ const LASTING_MS = 60_000;
 
 export interface SystemReportDeps {
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: ControllerMetrics;
   readonly clock: Clock;
   /** A standby knows everything, and says nothing of what others do: it keeps no ledger and catches nothing up. */
   readonly mayTell: () => boolean;

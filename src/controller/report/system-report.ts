@@ -10,7 +10,7 @@ import { isTransient } from '../../kube/retry-transient.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
 import type { NotReady } from '../follow/hindrance.ts';
 import { LedgerReport, ownCure, type SystemReportDeps } from './ledger-report.ts';
 
@@ -35,7 +35,7 @@ const DROPPED: Readonly<Record<DropCause, string>> = {
 /** What there is to say about the program itself: what it may not see, what it cannot keep, who leads. */
 export class SystemReport extends LedgerReport {
   readonly #log: Log;
-  readonly #metrics: Metrics;
+  readonly #metrics: ControllerMetrics;
   readonly #clock: Clock;
   readonly #said = new Map<string, number>();
 

@@ -1,5 +1,5 @@
-/** What turns up while settings are read: problems stop the start, warnings are logged. */
-export interface Finding {
+/** What is wrong with the settings: problems stop the start, warnings are logged. */
+export interface Diagnostics {
   readonly problems: string[];
   readonly warnings: string[];
 }
