@@ -11,7 +11,7 @@ import type { SourceChange } from '../../model/sources/source-history.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
-import type { NotReady } from '../follow/hindrance.ts';
+import type { NotReady } from '../follow/not-ready.ts';
 import { LedgerReport, ownCure, type SystemReportDeps } from './ledger-report.ts';
 
 // What goes on and on is told so often.
