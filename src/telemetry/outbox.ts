@@ -1,3 +1,4 @@
+import { pause } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /**
@@ -49,10 +50,6 @@ export function createOutbox<T>(deliver: Deliver<T>, limit: number, clock: Clock
   };
 }
 
-/** What a later attempt waits at most: doubled each time, up to a cap, and spread so that many do not come at once. */
-export const backOffMs = (attempt: number, firstMs: number, capMs: number): number =>
-  Math.min(capMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
-
 /** Yields the first item and removes it when the next one is asked for, until none is left. */
 function* consume<T>(items: T[]): Generator<T> {
   for (;;) {
@@ -61,17 +58,4 @@ function* consume<T>(items: T[]): Generator<T> {
     yield item as T;
     items.shift();
   }
-}
-
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.resolve();
-  const finish = (): void => {
-    callOff();
-    signal.removeEventListener('abort', finish);
-    resolve();
-  };
-  const callOff = clock.after(ms, finish);
-  signal.addEventListener('abort', finish);
-  return promise;
 }
