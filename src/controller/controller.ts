@@ -43,7 +43,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   const { client, options, clock, report } = deps;
   const { compat, enableHa: elects } = options;
   const readiness = new Readiness({ ...deps, compat, elects, workloads: deps.notify === undefined, signal });
-  deps.leadership.onBarred((error) => readiness.barred(error));
+  deps.leadership.onLeaseRefused((error) => readiness.leaseRefused(error));
   const retrying = (error: KubeError): void =>
     error.status === 401 ? readiness.refused(error) : report.waitingForServer(error);
   const patience = { clock, signal, retrying };

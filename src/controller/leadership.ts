@@ -8,8 +8,8 @@ export interface Leadership {
   mayWrite(): boolean;
   /** False: this process has led, does not stand for election again, and has to be replaced. */
   isAlive(): boolean;
-  /** Told why we cannot be elected, and with undefined that we lead, or that another does. */
-  onBarred(listener: (error: KubeError | undefined) => void): void;
+  /** Called with the reason why we cannot be elected, and with undefined once we can: we lead, or know who does. */
+  onLeaseRefused(listener: (error: KubeError | undefined) => void): void;
   /**
    * Calls `lead` for each term, with a signal that ends it; a term begins when `lead` has ended for the one before.
    * Resolves when all is over.
@@ -19,7 +19,7 @@ export interface Leadership {
 
 /** The only replica. */
 export function aloneLeadership(): Leadership {
-  return { mayWrite: () => true, isAlive: () => true, onBarred() {}, run: (signal, lead) => lead(signal) };
+  return { mayWrite: () => true, isAlive: () => true, onLeaseRefused() {}, run: (signal, lead) => lead(signal) };
 }
 
 export interface ElectedDeps {
@@ -39,8 +39,8 @@ export interface ElectedDeps {
 // A server that has just started refuses what it allows a moment later.
 const MAX_REFUSALS = 3;
 
-/** Whether the server keeps us from the Lease. */
-class Bar {
+/** Whether the server lets us take part in the election. */
+class LeaseAccess {
   #listener: (error: KubeError | undefined) => void = () => {};
   #refusals = 0;
   #isKnown = false;
@@ -55,7 +55,7 @@ class Bar {
     if (this.#refusals >= MAX_REFUSALS) this.#listener(error);
   }
 
-  lift(): void {
+  granted(): void {
     if (this.#refusals >= MAX_REFUSALS || !this.#isKnown) this.#listener(undefined);
     this.#isKnown = true;
     this.#refusals = 0;
@@ -64,16 +64,16 @@ class Bar {
 
 const LEASE_NAME = 'stakater-reloader-lock';
 
-/** One of several replicas. The others know everything already, so a new leader only has to begin to write. */
+/** One of several replicas. Each follows the cluster all the time, so that a new leader only has to begin to write. */
 export function electedLeadership(deps: ElectedDeps): Leadership {
   const { client, clock, namespace, identity, report, leadsOnce } = deps;
   let held = (): boolean => false;
   let hasLost = false;
-  const bar = new Bar();
+  const access = new LeaseAccess();
   return {
     mayWrite: () => held(),
     isAlive: () => !(leadsOnce && hasLost),
-    onBarred: (listener) => bar.onChange(listener),
+    onLeaseRefused: (listener) => access.onChange(listener),
     async run(signal, lead) {
       const stop = new AbortController();
       const over = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ export function electedLeadership(deps: ElectedDeps): Leadership {
           name: LEASE_NAME,
           onLeading(lease) {
             report.leading(true);
-            bar.lift();
+            access.granted();
             term = new AbortController();
             leading = begin(() => lease.held(), term.signal, leading);
             leading.catch(over.reject);
@@ -109,11 +109,11 @@ export function electedLeadership(deps: ElectedDeps): Leadership {
           },
           onHolder(holder) {
             report.holder(holder);
-            if (holder !== '') bar.lift();
+            if (holder !== '') access.granted();
           },
           onError(error) {
             report.electionTrouble(error);
-            if (!held()) bar.refused(error);
+            if (!held()) access.refused(error);
           },
         },
         stop.signal,
@@ -125,7 +125,7 @@ export function electedLeadership(deps: ElectedDeps): Leadership {
         term.abort();
         await leading;
       } finally {
-        // Who cannot work must not keep the lead.
+        // A process that cannot work must not keep the lead.
         term.abort();
         stop.abort();
         await election;

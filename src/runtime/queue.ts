@@ -9,7 +9,7 @@ export interface QueueOptions {
 }
 
 const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
-// What is refused is tried again now and then: a policy, a quota or a right may have changed, and nothing tells us.
+// What the server refuses is tried again now and then: a policy, a quota or a right may have changed unnoticed.
 const REFUSED_CAP_MS = 300_000;
 // The longest that setTimeout can wait; a due time beyond it is looked at again then.
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -114,25 +114,25 @@ export class KeyedQueue<K extends string> {
     return until;
   }
 
-  /** Something is different now that may cure it: its failures are history. True if it was waiting because of them. */
+  /** Something has changed that may cure it: its failures are forgotten. True if it was waiting because of them. */
   release(key: K): boolean {
     const failed = this.#failed.get(key);
     this.#failed.delete(key);
     return failed !== undefined && failed.until > this.#clock.now();
   }
 
-  /** The server is back: who failed because of it since then is due within a moment, and its next failure is the first. */
+  /** The server is back: keys that failed because of it since then are due soon, and their next failure is the first. */
   forgive(since: number): void {
     for (const [key, { at, until, isOutage }] of this.#failed) {
       if (!isOutage || at < since) continue;
       this.#failed.delete(key);
-      // Spread, so that a thousand victims do not all return at once.
+      // Spread, so that a thousand keys do not all return at once.
       const soon = this.#clock.now() + this.#random() * this.#backoff.baseMs;
       if (this.#due.at(key) === until && soon < until) this.#plan(key, soon);
     }
   }
 
-  /** It was handled, and the failures before are history; but who asked for another try has not succeeded. */
+  /** It was handled, and its earlier failures are forgotten, unless it asked for another try meanwhile. */
   handled(key: K): void {
     if (this.#failed.get(key) === this.#taken.get(key)) this.#failed.delete(key);
   }

@@ -8,7 +8,7 @@ export interface ServerSettings {
   /** '': all interfaces. */
   readonly host: string;
   readonly port: number;
-  /** False once this process must be replaced. */
+  /** False: this process has to be replaced. */
   readonly live: () => boolean;
   readonly ready: () => boolean;
   readonly render: () => string;

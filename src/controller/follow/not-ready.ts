@@ -55,7 +55,7 @@ export const refusedCredential = ({ detail, message }: KubeError): NotReady => (
   cure: 'renew it; what stands in a file of its own or comes from a plugin is noticed, for anything else restart Attune',
 });
 
-export const barredFromLease = ({ message }: KubeError): NotReady => ({
+export const refusedLease = ({ message }: KubeError): NotReady => ({
   message: `it may not take part in the election of the leader: ${message}`,
   cure: 'grant get, watch, create and update on leases in the own namespace',
 });

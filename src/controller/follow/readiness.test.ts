@@ -226,8 +226,8 @@ test('who may not be elected is not ready to take over', async () => {
   configMaps.watching();
   await readiness.begin(nothing);
   expect(news()).toEqual([]);
-  readiness.barred(forbidden);
+  readiness.leaseRefused(forbidden);
   expect(news()).toEqual([expect.stringMatching(/^not: it may not take part in the election.*; grant get, watch/)]);
-  readiness.barred(undefined);
+  readiness.leaseRefused(undefined);
   await expect.poll(news).toEqual(READY);
 });

@@ -2,11 +2,11 @@ import type { KubeError } from '../../kube/kube-error.ts';
 import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
 import { Access } from './access.ts';
 import {
-  barredFromLease,
   canWork,
   type NotReady,
   notReadyBecause,
   refusedCredential,
+  refusedLease,
   startDelayedBy,
 } from './not-ready.ts';
 
@@ -40,7 +40,7 @@ export class Readiness {
   /** Something became possible that the last preparation may not have known. */
   #isOutdated = false;
   #reported: string | undefined;
-  #barred: NotReady | undefined;
+  #leaseRefusal: NotReady | undefined;
   #isElectable: boolean;
 
   constructor(deps: ReadinessDeps) {
@@ -61,9 +61,9 @@ export class Readiness {
   }
 
   /** Why we cannot be elected; undefined: we can. */
-  barred(error: KubeError | undefined): void {
+  leaseRefused(error: KubeError | undefined): void {
     this.#isElectable = error === undefined;
-    this.#barred = error && barredFromLease(error);
+    this.#leaseRefusal = error && refusedLease(error);
     this.#update();
   }
 
@@ -74,7 +74,8 @@ export class Readiness {
     const canWorkNow = compat || (canWork(followed, { workloads }) && this.#isElectable);
     if (canWorkNow && !this.#couldWork) this.#isOutdated = true;
     this.#couldWork = canWorkNow;
-    if (!canWorkNow) this.#becomeUnready(notReadyBecause(followed, { workloads }) ?? this.#barred ?? this.#delay());
+    if (!canWorkNow)
+      this.#becomeUnready(notReadyBecause(followed, { workloads }) ?? this.#leaseRefusal ?? this.#delay());
     else if (this.#prepare === undefined) this.#becomeUnready(this.#delay());
     else if (!this.#isReady) void this.#becomeReady();
   }
