@@ -7,7 +7,6 @@ import { type Paint, painter, wrapped } from './terminal/table.ts';
 /** What `--help` says about a command that runs until it is stopped. */
 interface CommandText {
   readonly purpose: string;
-  /** How it is called, with `[]` around what may be left out. */
   readonly usage: string;
   readonly name: string;
   readonly options: OptionTable;

@@ -19,7 +19,7 @@ export const CLUSTER_FLAGS: readonly OwnFlag[] = [
 
 const OUTPUT: OwnFlag = { name: 'output', short: 'o' };
 
-/** Here, and not with the commands, because a flag may stand before the word that says which command it is. */
+/** In one place, because a flag may come before the word that says which command it is. */
 export const OWN_FLAGS = {
   explain: [{ name: 'source' }, OUTPUT],
   impact: [OUTPUT],

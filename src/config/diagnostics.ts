@@ -4,5 +4,5 @@ export interface Diagnostics {
   readonly warnings: string[];
 }
 
-/** Somebody's own text within a message: on one line, and never the whole of a long one. */
+/** A user's own text within a message: on one line, and shortened. */
 export const quote = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);

@@ -36,7 +36,7 @@ export function readOptions<Table extends OptionTable>(
     if ('value' in parsed) return [name, parsed.value];
     const shown = option.sensitive ? '' : `, not ${quote(parsed.not)}`;
     diagnostics.problems.push(`${from} must ${parsed.must}${shown}`);
-    // The fallback stands in, so that the remaining checks can speak too.
+    // The fallback stands in, so that the remaining checks find their problems too.
     const fallback = option.parse([]);
     return [name, 'value' in fallback ? fallback.value : undefined];
   });

@@ -3,9 +3,9 @@ import { type Environment, rowsOf } from './option-table.ts';
 import { CONTROLLER_OPTIONS } from './options/controller.ts';
 import type { WatchedNamespaces } from './watched-namespaces.ts';
 
-/** What everybody may know of how the program is set. */
+/** The settings that everybody may know. */
 export interface PublishedFlags {
-  /** As one would type them, wherever they came from; what is not given has its default. */
+  /** As one would type them, wherever they came from; flags that are not given are left out. */
   readonly shown: readonly string[];
   /** Names of flags that are set and may hold a credential. */
   readonly withheld: readonly string[];

@@ -61,7 +61,6 @@ export interface Settings extends AsRead {
   readonly ownNamespace: string;
   /** '': reloader-meta-info is not written. */
   readonly metaInfoNamespace: string;
-  /** What everybody may know of all this. */
   readonly published: PublishedFlags;
 }
 
@@ -96,7 +95,7 @@ export function toSettings(
 
 const needs = (variable: string): string => `--enable-ha needs the environment variable ${variable}`;
 
-/** Upstream tolerates a wrong word by ignoring nothing at all: better a reload too many than none. */
+/** As upstream: with one wrong word no type is ignored at all. Better a reload too many than none. */
 function workloadTypesOf(given: readonly string[], diagnostics: Diagnostics): readonly string[] {
   const wrong = given.find((word) => word !== 'jobs' && word !== 'cronjobs');
   if (wrong === undefined) return given;

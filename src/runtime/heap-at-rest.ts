@@ -28,7 +28,7 @@ export const v8Heap: Heap = {
 
 const LOOK_MS = 5000;
 const REST_SHARE = 0.05;
-// A collection goes through all that is in use: what it gives back has to be a part of that.
+// A collection costs time in proportion to the memory in use: it has to give back a fair part of that.
 const WORTH_BYTES = 4 * 1024 ** 2;
 const WORTH_SHARE = 0.1;
 

@@ -65,7 +65,7 @@ const SINKS: Readonly<Record<AlertSettings['sink'], Sink>> = {
 const TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;
 const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
-/** Some hundred bytes each; who sends more at once is read by nobody. */
+/** Some hundred bytes each; nobody reads more at once. */
 const QUEUE_LIMIT = 1_000;
 
 /** Tells people about reloads. A receiver that is slow, broken or gone costs log lines and nothing else. */
@@ -95,7 +95,7 @@ export function createAlerts(settings: AlertSettings, { log, clock, metrics }: A
       error: 'status' in delivery ? `status ${delivery.status}` : delivery.error,
     };
     if (attempt < ATTEMPTS && isTransient(delivery) && !signal.aborted) {
-      // One line at once, so that nobody waits for the last attempt to learn that something is wrong.
+      // Reported at the first failure, not only after the last attempt.
       log[attempt === 1 ? 'error' : 'debug']('alert not delivered, trying again', fields);
       return Math.min(BACKOFF.capMs, retryAfterMs(delivery) ?? upperJitter(attempt, BACKOFF, Math.random));
     }

@@ -1,4 +1,4 @@
-/** One metric. Everything that is said about it anywhere is said here. */
+/** One metric, with everything that the docs say about it. */
 export interface Metric<Type extends string, Label extends string> {
   readonly type: Type;
   readonly labels: readonly Label[];

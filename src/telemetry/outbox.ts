@@ -2,12 +2,12 @@ import { pause } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /**
- * Delivers one item, and says when to try it again: undefined means that it is done with, for good or ill.
+ * Delivers one item, and says after how many milliseconds to try again; undefined: it is delivered, or given up.
  * Must not reject.
  */
 export type Deliver<T> = (item: T, attempt: number, signal: AbortSignal) => Promise<number | undefined>;
 
-/** Takes items at once and delivers them one after the other, in order, away from whoever adds them. */
+/** Takes items at once and delivers them in order, one after the other, while the caller goes on. */
 export interface Outbox<T> {
   /** False: it is full or closed, and the item was not taken. */
   add(item: T): boolean;

@@ -17,8 +17,8 @@ const BACKOFF = { baseMs: 500, capMs: 60_000 };
 const BODY = JSON.stringify({ webhook: 'update successful' });
 
 /**
- * `--webhook-url`: whatever answers has been told, whatever it answers. While nobody answers, nothing is given up, and
- * the changes that wait cost no more than a slot each, as all payloads are alike.
+ * `--webhook-url`: any answer counts as delivered. While nobody answers, nothing is given up: as all payloads are alike,
+ * a change that waits costs next to nothing.
  */
 export function createWebhook(address: string, { log, clock }: { readonly log: Log; readonly clock: Clock }): Webhook {
   const url = new URL(address);

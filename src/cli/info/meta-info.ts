@@ -7,7 +7,7 @@ import { VERSION } from '../version.ts';
 
 const NAME = 'reloader-meta-info';
 
-/** Writes down what runs here and how it is set, as upstream does; tools read it. */
+/** Publishes version and settings as upstream does; tools read it. */
 export async function publishMetaInfo(client: KubeClient, settings: Settings, log: Log): Promise<void> {
   const namespace = settings.metaInfoNamespace;
   if (namespace === '') return;
@@ -39,7 +39,6 @@ interface Build {
   readonly commit: string;
   /** RFC 3339; '': unknown. */
   readonly commitTime: string;
-  /** process.version */
   readonly nodeVersion: string;
 }
 
