@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { GROUPS, type Group, type Option } from '../src/config/option.ts';
-import { type OptionTable, rowsOf } from '../src/config/option-table.ts';
 import { CONTROLLER_OPTIONS } from '../src/config/options/controller.ts';
+import { GROUPS, type Group, type Option } from '../src/config/options/option.ts';
+import { type OptionTable, rowsOf } from '../src/config/options/option-table.ts';
 import type { MetricTable } from '../src/telemetry/metric.ts';
 import { CONTROLLER_METRICS } from '../src/telemetry/metric-tables/controller.ts';
 import { PROCESS_METRICS } from '../src/telemetry/metric-tables/process.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { rowsOf } from '../config/option-table.ts';
 import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
+import { rowsOf } from '../config/options/option-table.ts';
 import { controllerHelp } from './help.ts';
 import { layoutFor } from './terminal/layout.ts';
 

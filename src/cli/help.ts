@@ -1,6 +1,6 @@
-import { GROUPS, type Group, type Option } from '../config/option.ts';
-import { type OptionTable, rowsOf } from '../config/option-table.ts';
 import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
+import { GROUPS, type Group, type Option } from '../config/options/option.ts';
+import { type OptionTable, rowsOf } from '../config/options/option-table.ts';
 import type { Layout } from './terminal/layout.ts';
 import { type Paint, painter, wrapped } from './terminal/table.ts';
 

@@ -1,5 +1,5 @@
-import { flagsOf } from '../config/option-table.ts';
 import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
+import { flagsOf } from '../config/options/option-table.ts';
 
 /** A flag of one command, beside all flags of the controller. */
 export interface OwnFlag {

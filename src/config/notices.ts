@@ -1,6 +1,6 @@
 import type { CommandLine } from './command-line.ts';
 import { quote } from './diagnostics.ts';
-import { isHttpUrl } from './option.ts';
+import { isHttpUrl } from './options/option.ts';
 import type { Settings } from './settings.ts';
 
 /** Warnings about settings that are valid: first likely mistakes, then what narrows or widens what is watched. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { accepted, problems, settings, warnings } from '../../test/support/settings.ts';
 import { DEFAULT_KEYS } from '../api/annotations.ts';
-import { type Environment, rowsOf } from './option-table.ts';
 import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { type Environment, rowsOf } from './options/option-table.ts';
 import type { Settings } from './settings.ts';
 
 test('nothing given: the documented defaults', () => {

@@ -1,6 +1,6 @@
 import { noticesAbout } from './notices.ts';
-import { type Environment, readOptions } from './option-table.ts';
 import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { type Environment, readOptions } from './options/option-table.ts';
 import { publishedFlags } from './published-flags.ts';
 import { type Settings, toSettings } from './settings.ts';
 

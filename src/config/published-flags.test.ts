@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { settings } from '../../test/support/settings.ts';
-import { rowsOf } from './option-table.ts';
 import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { rowsOf } from './options/option-table.ts';
 import { parseSettings } from './parse-settings.ts';
 
 const published = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>

@@ -1,6 +1,6 @@
 import type { CommandLine } from './command-line.ts';
-import { type Environment, rowsOf } from './option-table.ts';
 import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { type Environment, rowsOf } from './options/option-table.ts';
 import type { WatchedNamespaces } from './watched-namespaces.ts';
 
 /** The settings that everybody may know. */

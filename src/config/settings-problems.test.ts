@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { problems, settings, warnings } from '../../test/support/settings.ts';
-import { type Environment, rowsOf } from './option-table.ts';
 import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { type Environment, rowsOf } from './options/option-table.ts';
 import { parseSettings } from './parse-settings.ts';
 
 describe('problems', () => {

@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/config/option-table.ts';
+import type { Environment } from '../../src/config/options/option-table.ts';
 import { parseSettings } from '../../src/config/parse-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 

@@ -1,7 +1,7 @@
 import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import type { Environment } from '../../config/option-table.ts';
+import type { Environment } from '../../config/options/option-table.ts';
 import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';

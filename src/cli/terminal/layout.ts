@@ -1,4 +1,4 @@
-import type { Environment } from '../../config/option-table.ts';
+import type { Environment } from '../../config/options/option-table.ts';
 
 /** What text for people has to fit. */
 export interface Layout {

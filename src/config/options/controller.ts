@@ -11,8 +11,8 @@ import {
   strings,
   text,
   textIfPresent,
-} from '../option.ts';
-import type { ValuesOf } from '../option-table.ts';
+} from './option.ts';
+import type { ValuesOf } from './option-table.ts';
 import { LOG_OPTIONS, PROCESS_OPTIONS } from './shared.ts';
 
 const key = (flag: string, fallback: string, meaning: string): Option<string> =>

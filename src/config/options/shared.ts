@@ -1,4 +1,4 @@
-import { text } from '../option.ts';
+import { text } from './option.ts';
 
 /** Of every command that runs until it is stopped. */
 export const LOG_OPTIONS = {

@@ -113,3 +113,15 @@ test('a standby tells nothing of it until it leads', async () => {
   expect(told).toHaveLength(1);
   await end();
 });
+
+test('how a pause ended between two terms is not told again in the second', async () => {
+  const state = { leads: true };
+  const { see, told, end } = await world(0, () => state.leads);
+  see(parsed(web(1)));
+  state.leads = false;
+  await end();
+  see(parsed(web(2, false)));
+  state.leads = true;
+  see(parsed(web(2, false)));
+  expect(told).toEqual(['paused until 2026-01-01T12:05:00.000Z']);
+});

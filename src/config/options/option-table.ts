@@ -1,5 +1,5 @@
-import { type CommandLine, readCommandLine } from './command-line.ts';
-import { type Diagnostics, quote } from './diagnostics.ts';
+import { type CommandLine, readCommandLine } from '../command-line.ts';
+import { type Diagnostics, quote } from '../diagnostics.ts';
 import type { Option } from './option.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,5 @@
-import { parseDuration } from '../domain/text/duration.ts';
-import { parseBool } from '../domain/text/parse-bool.ts';
+import { parseDuration } from '../../domain/text/duration.ts';
+import { parseBool } from '../../domain/text/parse-bool.ts';
 import { parseCsvRecord } from './csv-record.ts';
 
 export const GROUPS = {
