@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { counter } from './metric.ts';
 import { CONTROLLER_METRICS, type ControllerMetrics, controllerMetrics } from './metric-tables/controller.ts';
+import { createMetrics } from './metrics.ts';
 
 const create = (byNamespace = false): ControllerMetrics => controllerMetrics({ byNamespace });
 
@@ -112,4 +114,15 @@ test('whatever a label holds, each line is well formed and values stay apart', (
     }),
     { numRuns: 50 },
   );
+});
+
+test('a process shows the metrics of its own table and those about itself, and no others', () => {
+  const metrics = createMetrics({ calls_total: counter(['code'], 'Calls.') });
+  metrics.increment('calls_total', { code: '200' });
+  // @ts-expect-error of another table
+  metrics.increment('reloader_retries_total');
+  const lines = metrics.render().split('\n');
+  expect(lines).toContain('calls_total{code="200"} 1');
+  const others = lines.filter((line) => line.startsWith('# TYPE') && !/ (process|nodejs)_/.test(line));
+  expect(others).toEqual(['# TYPE calls_total counter']);
 });
