@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { GROUPS, type Group, type Option } from '../src/config/option.ts';
-import { OPTION_ROWS } from '../src/config/options.ts';
-import { METRICS } from '../src/telemetry/metric-table.ts';
+import { CONTROLLER_OPTIONS } from '../src/config/options/controller.ts';
+import { GROUPS, type Group, type Option } from '../src/config/options/option.ts';
+import { type OptionTable, rowsOf } from '../src/config/options/option-table.ts';
+import type { MetricTable } from '../src/telemetry/metric.ts';
+import { CONTROLLER_METRICS } from '../src/telemetry/metric-tables/controller.ts';
+import { PROCESS_METRICS } from '../src/telemetry/metric-tables/process.ts';
 
 /**
  * The lists in these pages are those of the program. After a change of a table, `vitest run test/docs.test.ts -u`
  * brings the pages up to date; what stands outside the marks is left as it is.
  */
 test.each([
-  ['flags.md', options],
-  ['metrics.md', metrics],
+  ['flags.md', () => options(CONTROLLER_OPTIONS)],
+  ['metrics.md', () => metrics({ ...CONTROLLER_METRICS, ...PROCESS_METRICS })],
 ])('docs/%s lists exactly what there is', async (name, render) => {
   const path = join(import.meta.dirname, '../docs', name);
   const [before, after] = readFileSync(path, 'utf8').split(/(?<=<!-- list -->\n)[\s\S]*(?=<!-- end of list -->\n)/);
@@ -19,8 +22,8 @@ test.each([
   await expect(`${before}\n${render()}\n${after}`).toMatchFileSnapshot(path);
 });
 
-function options(): string {
-  const rows = OPTION_ROWS.map(([, option]) => option);
+function options(listed: OptionTable): string {
+  const rows = rowsOf(listed).map(([, option]) => option);
   const sections = (Object.keys(GROUPS) as Group[]).map((group) =>
     table(
       `## ${GROUPS[group]}`,
@@ -36,8 +39,8 @@ function options(): string {
 const nameOf = ({ flag, env }: Option<unknown>): string =>
   [flag === undefined ? '' : code(`--${flag}`), env === undefined ? '' : code(env)].filter(Boolean).join(', ');
 
-function metrics(): string {
-  const rows = Object.entries(METRICS).map(([name, { type, labels, buckets, help, mended }]) => [
+function metrics(listed: MetricTable): string {
+  const rows = Object.entries(listed).map(([name, { type, labels, buckets, help, mended }]) => [
     code(name),
     type,
     labels.map(code).join(', '),

@@ -57,8 +57,8 @@ attune help COMMAND tells more. Flags without a command are the controller's.
 `;
 
 /**
- * Runs one command line and returns the exit code. Upstream passes over words after its flags that mean nothing, and so
- * does whoever takes its place in a manifest or a script; a person, or a word like a command's, is told instead.
+ * Runs one command line and returns the exit code. Upstream ignores words after its flags, and so do we in a pod or a
+ * script that was written for it; on a terminal, or if the word resembles a command, it is an error.
  */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   const found = commandWord(argv);

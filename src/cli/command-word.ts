@@ -14,7 +14,7 @@ export function commandWord(
   return { word: argv[at] ?? '', rest: argv.toSpliced(at, 1), isFirst: at === 0 };
 }
 
-/** `--enable-ha true`: pflag takes a boolean as given and passes the word over, and manifests are written that way. */
+/** `--enable-ha true`: pflag sets the flag and ignores the word after it, and manifests are written that way. */
 function isStrayValue(argv: readonly string[], index: number): boolean {
   const before = argv[index - 1] ?? '';
   return parseBool(argv[index] ?? '') !== undefined && before.startsWith('--') && !before.includes('=');

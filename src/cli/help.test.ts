@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
-import { OPTION_ROWS } from '../config/options.ts';
-import { controllerHelp, pageFor } from './help.ts';
+import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
+import { rowsOf } from '../config/options/option-table.ts';
+import { controllerHelp } from './help.ts';
+import { layoutFor } from './terminal/layout.ts';
 
 test('every option is explained', () => {
   const text = controllerHelp({ width: 100, colour: false });
-  for (const [name, { flag, env, doc }] of OPTION_ROWS) {
+  for (const [name, { flag, env, doc }] of rowsOf(CONTROLLER_OPTIONS)) {
     if (flag !== undefined) expect(text, name).toMatch(new RegExp(`^  --${flag}\\b`, 'm'));
     if (env !== undefined) expect(text, name).toMatch(new RegExp(`\\b${env}$`, 'm'));
     expect(text.replace(/\s+/g, ' ')).toContain(doc);
@@ -18,10 +20,10 @@ test.each([44, 60, 100])('lines fit a page of %i columns', (width) => {
 });
 
 test('colour only for people who can and want to see it', () => {
-  expect(pageFor({ isTTY: true, columns: 80 }, {})).toEqual({ width: 80, colour: true });
-  expect(pageFor({ isTTY: true, columns: 300 }, { NO_COLOR: '1' })).toEqual({ width: 120, colour: false });
-  expect(pageFor({ isTTY: true, columns: 10 }, { TERM: 'dumb' })).toEqual({ width: 40, colour: false });
-  expect(pageFor({}, {})).toEqual({ width: 100, colour: false });
+  expect(layoutFor({ isTTY: true, columns: 80 }, {})).toEqual({ width: 80, colour: true });
+  expect(layoutFor({ isTTY: true, columns: 300 }, { NO_COLOR: '1' })).toEqual({ width: 120, colour: false });
+  expect(layoutFor({ isTTY: true, columns: 10 }, { TERM: 'dumb' })).toEqual({ width: 40, colour: false });
+  expect(layoutFor({}, {})).toEqual({ width: 100, colour: false });
   expect(controllerHelp({ width: 80, colour: true })).toContain('\x1b[');
   expect(controllerHelp({ width: 80, colour: false })).not.toContain('\x1b');
 });

@@ -1,4 +1,5 @@
-import { OPTION_ROWS } from '../config/options.ts';
+import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
+import { flagsOf } from '../config/options/option-table.ts';
 
 /** A flag of one command, beside all flags of the controller. */
 export interface OwnFlag {
@@ -18,7 +19,7 @@ export const CLUSTER_FLAGS: readonly OwnFlag[] = [
 
 const OUTPUT: OwnFlag = { name: 'output', short: 'o' };
 
-/** Here, and not with the commands, because a flag may stand before the word that says which command it is. */
+/** In one place, because a flag may come before the word that says which command it is. */
 export const OWN_FLAGS = {
   explain: [{ name: 'source' }, OUTPUT],
   impact: [OUTPUT],
@@ -39,8 +40,7 @@ export const ALL_OWN_FLAGS: readonly OwnFlag[] = [...CLUSTER_FLAGS, ...Object.va
 
 /** The controller's flags and these, as a command line is read. */
 export function knownFlags(own: readonly OwnFlag[]): ReadonlyMap<string, { readonly bare: boolean }> {
-  const known = new Map<string, { readonly bare: boolean }>();
-  for (const [, { flag, type }] of OPTION_ROWS) if (flag !== undefined) known.set(flag, { bare: type === 'bool' });
+  const known = flagsOf(CONTROLLER_OPTIONS);
   for (const { name, bare = false } of own) known.set(name, { bare });
   return known;
 }

@@ -12,10 +12,10 @@ export interface Request {
   readonly problems: readonly string[];
 }
 
-// Means nothing to a command that only looks, and would ask for variables that only a pod has.
+// Has no effect on commands that only read, and would require variables that only a pod has.
 const WITHOUT_MEANING = new Set(['enable-ha']);
 
-/** Reads by the controller's own grammar, so that its flags can be pasted in; all problems at once. */
+/** Reads the command line as the controller does, so that its flags can be pasted in; all problems at once. */
 export function readRequest(argv: readonly string[], flags: readonly OwnFlag[]): Request {
   const { given, positional, help, problems } = readCommandLine(withLongNames(argv, flags), knownFlags(flags));
   const own = new Map<string, string>();

@@ -6,7 +6,7 @@ export interface CommandLine {
   /** Flag name → every value given, in order. */
   readonly given: ReadonlyMap<string, readonly string[]>;
   readonly positional: readonly string[];
-  /** Where in the command line the words without a flag stand, up to `--`. */
+  /** The positions of the words that belong to no flag, up to `--`. */
   readonly wordsAt: readonly number[];
   readonly help: boolean;
   readonly problems: readonly string[];

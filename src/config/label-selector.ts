@@ -1,6 +1,6 @@
 import { parseSelector } from '../domain/text/selector.ts';
-import { type Finding, quote } from './finding.ts';
-import { OPTIONS, type Values } from './options.ts';
+import { type Diagnostics, quote } from './diagnostics.ts';
+import { CONTROLLER_OPTIONS, type ControllerValues } from './options/controller.ts';
 
 /**
  * The label selector that a flag gives; undefined selects everything.
@@ -10,15 +10,17 @@ import { OPTIONS, type Values } from './options.ts';
  */
 export function selectorOf(
   name: 'namespaceSelector' | 'resourceLabelSelector',
-  values: Values,
-  finding: Finding,
+  values: ControllerValues,
+  diagnostics: Diagnostics,
 ): string | undefined {
   const elements = values[name];
   const requirements = values.compat === 'stakater' ? elements : elements.flatMap(requirementsOf);
   const selector = requirements.map(toRequirement).join(',');
   const parsed = parseSelector(selector);
   if ('error' in parsed) {
-    finding.problems.push(`--${OPTIONS[name].flag} must be a label selector, not ${quote(selector)}: ${parsed.error}`);
+    diagnostics.problems.push(
+      `--${CONTROLLER_OPTIONS[name].flag} must be a label selector, not ${quote(selector)}: ${parsed.error}`,
+    );
   }
   return selector || undefined;
 }

@@ -1,4 +1,4 @@
-import type { Environment } from './parse-settings.ts';
+import type { Environment } from './options/option-table.ts';
 
 /** The only place that reads the process's environment. */
 export const environment = (): Environment => process.env;

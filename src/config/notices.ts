@@ -1,16 +1,16 @@
 import type { CommandLine } from './command-line.ts';
-import { quote } from './finding.ts';
-import { isHttpUrl } from './option.ts';
+import { quote } from './diagnostics.ts';
+import { isHttpUrl } from './options/option.ts';
 import type { Settings } from './settings.ts';
 
-/** What an operator should know about settings that are valid: first slips, then what narrows or widens the work. */
+/** Warnings about settings that are valid: first likely mistakes, then what narrows or widens what is watched. */
 export function noticesAbout(settings: Settings, commandLine: CommandLine): readonly string[] {
   return [...slips(commandLine), ...withoutEffect(settings), ...scopeNotices(settings)];
 }
 
 function* slips({ given, positional }: CommandLine): Generator<string> {
   if (positional.length > 0) {
-    // Anything but a short word may be a credential that lost its flag.
+    // Anything but a short word may be a credential whose flag is missing.
     const shown = positional.slice(0, 5).map((word) => (/^[a-z]{1,8}$/i.test(word) ? quote(word) : '…'));
     yield `arguments without a flag are ignored: ${shown.join(' ')}; a boolean is written --flag=false`;
   }
@@ -30,7 +30,7 @@ function* withoutEffect(settings: Settings): Generator<string> {
   if (settings.maxWaitMs < settings.quietPeriodMs) {
     yield '--max-wait is shorter than --quiet-period, so it alone decides when a batch is rolled out';
   }
-  // Upstream finds these out at the first alert; nobody is looking then.
+  // Upstream reports these at the first alert, when nobody reads the log.
   if (alerts.enabled && !isHttpUrl(alerts.url)) {
     yield 'ALERT_ON_RELOAD is true, but ALERT_WEBHOOK_URL is not an http or https URL: no alert can be sent';
   }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { accepted, problems, settings, warnings } from '../../test/support/settings.ts';
 import { DEFAULT_KEYS } from '../api/annotations.ts';
-import { OPTION_ROWS } from './options.ts';
-import type { Environment } from './parse-settings.ts';
+import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { type Environment, rowsOf } from './options/option-table.ts';
 import type { Settings } from './settings.ts';
 
 test('nothing given: the documented defaults', () => {
@@ -54,14 +54,14 @@ test('nothing given: the documented defaults', () => {
 });
 
 test('every fallback of the table is valid by the rules of its own row', () => {
-  for (const [name, option] of OPTION_ROWS) {
+  for (const [name, option] of rowsOf(CONTROLLER_OPTIONS)) {
     expect(option.parse([]), name).toHaveProperty('value');
     expect([name, option.flag ?? option.env]).not.toContain(undefined);
   }
 });
 
 test("Stakater's flags and ours, and no others", () => {
-  const flags = OPTION_ROWS.flatMap(([, { flag }]) => flag ?? []);
+  const flags = rowsOf(CONTROLLER_OPTIONS).flatMap(([, { flag }]) => flag ?? []);
   expect(flags.toSorted()).toEqual([
     'auto-annotation',
     'auto-reload-all',

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { settings } from '../../test/support/settings.ts';
-import { OPTION_ROWS } from './options.ts';
+import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { rowsOf } from './options/option-table.ts';
 import { parseSettings } from './parse-settings.ts';
 
 const published = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
@@ -49,7 +50,7 @@ describe('what may hold a credential', () => {
   const URL = 'https://user:hunter2@example.com/T0/hunter3';
 
   it('is withheld in whatever row it stands', () => {
-    const accepted = OPTION_ROWS.flatMap(([, { flag, env = '', local = false }]) => {
+    const accepted = rowsOf(CONTROLLER_OPTIONS).flatMap(([, { flag, env = '', local = false }]) => {
       const parsed = flag === undefined ? parseSettings([], { [env]: URL }) : parseSettings([`--${flag}=${URL}`], {});
       // What is refused is not published either.
       return parsed.ok ? [{ told: local ? undefined : flag, ...parsed.settings.published }] : [];
@@ -62,11 +63,16 @@ describe('what may hold a credential', () => {
   });
 
   it('is marked in the table', () => {
-    const marked = OPTION_ROWS.filter(([, { sensitive }]) => sensitive).map(([name]) => name);
-    const telling = OPTION_ROWS.filter(
-      ([name, { flag = '', env = '', doc }]) =>
-        /url|proxy|token|password|credential|webhook|additional/i.test(`${name} ${flag} ${env}`) || /\bURL\b/.test(doc),
-    ).map(([name]) => name);
+    const marked = rowsOf(CONTROLLER_OPTIONS)
+      .filter(([, { sensitive }]) => sensitive)
+      .map(([name]) => name);
+    const telling = rowsOf(CONTROLLER_OPTIONS)
+      .filter(
+        ([name, { flag = '', env = '', doc }]) =>
+          /url|proxy|token|password|credential|webhook|additional/i.test(`${name} ${flag} ${env}`) ||
+          /\bURL\b/.test(doc),
+      )
+      .map(([name]) => name);
     expect(telling.length).toBeGreaterThan(3);
     expect(telling).toEqual(marked);
   });

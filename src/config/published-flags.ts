@@ -1,11 +1,11 @@
 import type { CommandLine } from './command-line.ts';
-import { OPTION_ROWS } from './options.ts';
-import type { Environment } from './parse-settings.ts';
-import type { Scope } from './scope.ts';
+import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { type Environment, rowsOf } from './options/option-table.ts';
+import type { WatchedNamespaces } from './watched-namespaces.ts';
 
-/** What everybody may know of how the program is set. */
+/** The settings that everybody may know. */
 export interface PublishedFlags {
-  /** As one would type them, wherever they came from; what is not given has its default. */
+  /** As one would type them, wherever they came from; flags that are not given are left out. */
   readonly shown: readonly string[];
   /** Names of flags that are set and may hold a credential. */
   readonly withheld: readonly string[];
@@ -15,10 +15,10 @@ export interface PublishedFlags {
  * The flags that were given, and the variables that say the same as a flag. Variables that no flag stands for decide
  * nothing about a workload, but for KUBERNETES_NAMESPACE, which is in the scope.
  */
-export function publishedFlags({ given }: CommandLine, env: Environment, scope: Scope): PublishedFlags {
+export function publishedFlags({ given }: CommandLine, env: Environment, scope: WatchedNamespaces): PublishedFlags {
   const shown = scope.mode === 'namespaces' ? [`--namespaces=${scope.namespaces.join(',')}`] : [];
   const withheld: string[] = [];
-  for (const [name, { flag, env: variable, type, sensitive, local }] of OPTION_ROWS) {
+  for (const [name, { flag, env: variable, type, sensitive, local }] of rowsOf(CONTROLLER_OPTIONS)) {
     if (flag === undefined || local || name === 'namespaces') continue;
     const texts = given.get(flag) ?? [env[variable ?? '']].filter((text) => text !== undefined);
     // Lists add up, otherwise the last one counts.

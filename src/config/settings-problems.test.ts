@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { problems, settings, warnings } from '../../test/support/settings.ts';
-import { OPTION_ROWS } from './options.ts';
-import { type Environment, parseSettings } from './parse-settings.ts';
+import { CONTROLLER_OPTIONS } from './options/controller.ts';
+import { type Environment, rowsOf } from './options/option-table.ts';
+import { parseSettings } from './parse-settings.ts';
 
 describe('problems', () => {
   test.each<[readonly string[], string]>([
@@ -95,13 +96,13 @@ describe('warnings', () => {
 });
 
 test('whatever is given, there are settings or problems, and nothing throws', () => {
-  const flag = fc.constantFrom(...OPTION_ROWS.flatMap(([, option]) => option.flag ?? []));
+  const flag = fc.constantFrom(...rowsOf(CONTROLLER_OPTIONS).flatMap(([, option]) => option.flag ?? []));
   const word = fc.oneof(
     fc.string(),
     flag.map((name) => `--${name}`),
     fc.tuple(flag, fc.string()).map(([name, value]) => `--${name}=${value}`),
   );
-  const variables = OPTION_ROWS.flatMap(([, { env }]) => env ?? []);
+  const variables = rowsOf(CONTROLLER_OPTIONS).flatMap(([, { env }]) => env ?? []);
   const given = fc.dictionary(fc.constantFrom(...variables), fc.string());
   fc.assert(
     fc.property(fc.array(word), given, (argv, environment) => {

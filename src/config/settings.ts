@@ -1,10 +1,10 @@
 import { type AnnotationKeys, DEFAULT_KEYS } from '../api/annotations.ts';
 import { type KindName, WORKLOAD_KINDS } from '../api/kinds.ts';
-import { type Finding, quote } from './finding.ts';
+import { type Diagnostics, quote } from './diagnostics.ts';
 import { selectorOf } from './label-selector.ts';
-import type { Values } from './options.ts';
+import type { ControllerValues } from './options/controller.ts';
 import type { PublishedFlags } from './published-flags.ts';
-import { type Scope, scopeOf } from './scope.ts';
+import { type WatchedNamespaces, watchedNamespaces } from './watched-namespaces.ts';
 
 interface AlertSettings {
   readonly enabled: boolean;
@@ -15,127 +15,106 @@ interface AlertSettings {
   readonly proxy: string;
 }
 
+/** Options that need no word of their own: they are taken over as they were read. */
+const AS_READ = [
+  'enableCsiIntegration',
+  'watchHelmSecrets',
+  'autoReloadAll',
+  'reloadOnCreate',
+  'reloadOnDelete',
+  'syncAfterRestart',
+  'isArgoRollouts',
+  'reloadStrategy',
+  'concurrency',
+  'webhookUrl',
+  'logFormat',
+  'logLevel',
+  'metricsByNamespace',
+  'enableHa',
+  'podName',
+  'podNamespace',
+  'deploymentName',
+  'listenAddress',
+  'kubeconfig',
+  'context',
+  'enablePprof',
+  'pprofAddr',
+] as const satisfies readonly (keyof ControllerValues)[];
+
+type AsRead = Pick<ControllerValues, (typeof AS_READ)[number]>;
+
 /** Everything that flags and environment decide, checked and in the words of the program. */
-export interface Settings {
+export interface Settings extends AsRead {
   readonly compat: boolean;
-  readonly scope: Scope;
+  readonly scope: WatchedNamespaces;
   readonly resourceLabelSelector: string | undefined;
   readonly resourcesToIgnore: ReadonlySet<'configmaps' | 'secrets'>;
-  readonly enableCsiIntegration: boolean;
-  readonly watchHelmSecrets: boolean;
-  readonly autoReloadAll: boolean;
-  readonly reloadOnCreate: boolean;
-  readonly reloadOnDelete: boolean;
-  readonly syncAfterRestart: boolean;
-  readonly isArgoRollouts: boolean;
   /** As written; `ignoredKinds` is what it means. */
   readonly ignoredWorkloadTypes: readonly string[];
   readonly ignoredKinds: ReadonlySet<KindName>;
   readonly keys: AnnotationKeys;
-  readonly reloadStrategy: 'env-vars' | 'annotations';
   readonly quietPeriodMs: number;
   readonly maxWaitMs: number;
   readonly catchUpMaxMs: number;
-  readonly concurrency: number;
-  readonly webhookUrl: string;
   readonly alerts: AlertSettings;
-  readonly logFormat: string;
-  readonly logLevel: string;
-  readonly metricsByNamespace: boolean;
-  readonly enableHa: boolean;
-  readonly podName: string;
-  readonly podNamespace: string;
   /** '': the environment does not say. */
   readonly ownNamespace: string;
   /** '': reloader-meta-info is not written. */
   readonly metaInfoNamespace: string;
-  readonly deploymentName: string;
-  /** '': all interfaces. */
-  readonly listenAddress: string;
-  /** '': the usual places. */
-  readonly kubeconfig: string;
-  /** '': the current one. */
-  readonly context: string;
-  readonly enablePprof: boolean;
-  readonly pprofAddr: string;
-  /** What everybody may know of all this. */
   readonly published: PublishedFlags;
 }
 
 /** Puts the values of the rows together, and checks what no row can check alone. */
-export function toSettings(values: Values, given: ReadonlySet<string>, finding: Finding): Omit<Settings, 'published'> {
+export function toSettings(
+  values: ControllerValues,
+  given: ReadonlySet<string>,
+  diagnostics: Diagnostics,
+): Omit<Settings, 'published'> {
   const compat = values.compat === 'stakater';
-  if (values.enableHa && values.podName === '') finding.problems.push(needs('POD_NAME'));
-  if (values.enableHa && values.podNamespace === '') finding.problems.push(needs('POD_NAMESPACE'));
+  if (values.enableHa && values.podName === '') diagnostics.problems.push(needs('POD_NAME'));
+  if (values.enableHa && values.podNamespace === '') diagnostics.problems.push(needs('POD_NAMESPACE'));
+  const ignoredWorkloadTypes = workloadTypesOf(values.ignoredWorkloadTypes, diagnostics);
+  const ignored = WORKLOAD_KINDS.filter(({ plural }) => ignoredWorkloadTypes.includes(plural));
   return {
+    ...(Object.fromEntries(AS_READ.map((name) => [name, values[name]])) as unknown as AsRead),
     compat,
-    scope: scopeOf(values, finding),
-    resourceLabelSelector: selectorOf('resourceLabelSelector', values, finding),
-    resourcesToIgnore: resourcesOf(values.resourcesToIgnore, finding),
-    enableCsiIntegration: values.enableCsiIntegration,
-    watchHelmSecrets: values.watchHelmSecrets,
-    ...choicesOf(values, finding),
+    scope: watchedNamespaces(values, diagnostics),
+    resourceLabelSelector: selectorOf('resourceLabelSelector', values, diagnostics),
+    resourcesToIgnore: resourcesOf(values.resourcesToIgnore, diagnostics),
+    ignoredWorkloadTypes,
+    ignoredKinds: new Set(ignored.map(({ kind }) => kind)),
     keys: keysOf(values),
-    reloadStrategy: values.reloadStrategy,
     quietPeriodMs: compat && !given.has('quiet-period') ? 0 : values.quietPeriod,
     maxWaitMs: values.maxWait,
     catchUpMaxMs: values.catchUpMax,
-    concurrency: values.concurrency,
-    webhookUrl: values.webhookUrl,
     alerts: alertsOf(values),
-    logFormat: values.logFormat,
-    logLevel: values.logLevel,
-    metricsByNamespace: values.metricsByNamespace,
-    enableHa: values.enableHa,
-    podName: values.podName,
-    podNamespace: values.podNamespace,
     ownNamespace: values.attuneNamespace || values.podNamespace || values.reloaderNamespace,
     metaInfoNamespace: values.reloaderNamespace,
-    deploymentName: values.deploymentName,
-    listenAddress: values.listenAddress,
-    kubeconfig: values.kubeconfig,
-    context: values.context,
-    enablePprof: values.enablePprof,
-    pprofAddr: values.pprofAddr,
   };
 }
 
 const needs = (variable: string): string => `--enable-ha needs the environment variable ${variable}`;
 
-function choicesOf(values: Values, finding: Finding) {
-  const ignoredWorkloadTypes = workloadTypesOf(values.ignoredWorkloadTypes, finding);
-  const ignored = WORKLOAD_KINDS.filter(({ plural }) => ignoredWorkloadTypes.includes(plural));
-  return {
-    autoReloadAll: values.autoReloadAll,
-    reloadOnCreate: values.reloadOnCreate,
-    reloadOnDelete: values.reloadOnDelete,
-    syncAfterRestart: values.syncAfterRestart,
-    isArgoRollouts: values.isArgoRollouts,
-    ignoredWorkloadTypes,
-    ignoredKinds: new Set(ignored.map(({ kind }) => kind)),
-  };
-}
-
-/** Upstream tolerates a wrong word by ignoring nothing at all: better a reload too many than none. */
-function workloadTypesOf(given: readonly string[], finding: Finding): readonly string[] {
+/** As upstream: with one wrong word no type is ignored at all. Better a reload too many than none. */
+function workloadTypesOf(given: readonly string[], diagnostics: Diagnostics): readonly string[] {
   const wrong = given.find((word) => word !== 'jobs' && word !== 'cronjobs');
   if (wrong === undefined) return given;
-  finding.warnings.push(
+  diagnostics.warnings.push(
     `--ignored-workload-types knows jobs and cronjobs, not ${quote(wrong)}; no workload type is ignored`,
   );
   return [];
 }
 
-function resourcesOf(given: readonly string[], finding: Finding): Settings['resourcesToIgnore'] {
+function resourcesOf(given: readonly string[], diagnostics: Diagnostics): Settings['resourcesToIgnore'] {
   const words = given.map((word) => word.toLowerCase());
   const known = words.filter((word) => word === 'configmaps' || word === 'secrets');
   if (words.length > 1 || known.length < words.length) {
-    finding.problems.push(`--resources-to-ignore must be either configmaps or secrets, not ${quote(given.join())}`);
+    diagnostics.problems.push(`--resources-to-ignore must be either configmaps or secrets, not ${quote(given.join())}`);
   }
   return new Set(known);
 }
 
-function keysOf(values: Values): AnnotationKeys {
+function keysOf(values: ControllerValues): AnnotationKeys {
   const { named, typedAuto } = DEFAULT_KEYS;
   return {
     ...DEFAULT_KEYS,
@@ -152,7 +131,7 @@ function keysOf(values: Values): AnnotationKeys {
 
 const SINKS = ['slack', 'teams', 'gchat'] as const;
 
-const alertsOf = (values: Values): AlertSettings => ({
+const alertsOf = (values: ControllerValues): AlertSettings => ({
   enabled: values.alertOnReload,
   url: values.alertWebhookUrl.trim(),
   sink: SINKS.find((sink) => sink === values.alertSink.trim().toLowerCase()) ?? 'raw',

@@ -1,11 +1,11 @@
-import { refOfKey } from '../domain/workload/workload.ts';
+import { refOfKey, type WorkloadKey } from '../domain/workload/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { retryTransient } from '../kube/retry-transient.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { runWorkers } from '../runtime/worker.ts';
+import { runWorkers, type WorkerOptions } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../telemetry/metric-tables/controller.ts';
 import { type Core, createCore } from './core.ts';
 import { seeSharedVersions } from './engine/shared-versions.ts';
 import { Readiness } from './follow/readiness.ts';
@@ -24,7 +24,7 @@ export interface ControllerDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: ControllerMetrics;
   readonly report: Report;
   /** Who may write, and when. */
   readonly leadership: Leadership;
@@ -50,7 +50,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
     workloads: deps.notify === undefined,
     signal,
   });
-  deps.leadership.onBarred((error) => readiness.barred(error));
+  deps.leadership.onLeaseRefused((error) => readiness.leaseRefused(error));
   const retrying = (error: KubeError): void =>
     error.status === 401 ? readiness.refused(error) : report.watches.waitingForServer(error);
   const patience = { clock, signal, retrying };
@@ -65,10 +65,10 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   const core = createCore({ ...deps, access: readiness.access }, ledgerKey, sharedVersions, signal);
   const hands = createWriters(deps, core, ledgerKey, signal);
   const { engine, checkpoint, reader, watches } = core;
-  const reading = reader.run();
+  client.onRecovery((lastedMs) => core.queue.forgive(clock.now() - lastedMs));
+  const reading = reader.run(signal);
   await follow({ ...core, options, report: report.watches, pauses: hands.pauses }, deps.notify === undefined);
   const end = async (): Promise<void> => {
-    reader.stop();
     checkpoint.stop();
     await Promise.all([reading, watches.ended()]);
   };
@@ -95,7 +95,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
 async function begins(deps: ControllerDeps, hands: Writers, term: AbortSignal): Promise<boolean> {
   const retrying = (error: KubeError): void => deps.report.watches.waitingForServer(error);
   try {
-    await retryTransient(() => takeOver(deps, hands), { clock: deps.clock, signal: term, retrying });
+    await retryTransient(() => takeOver(deps, hands, term), { clock: deps.clock, signal: term, retrying });
     return true;
   } catch (error) {
     if (term.aborted) return false;
@@ -104,14 +104,18 @@ async function begins(deps: ControllerDeps, hands: Writers, term: AbortSignal): 
 }
 
 /** A new term: know what the leader before us settled, finish what it began, and only then write. */
-async function takeOver(deps: ControllerDeps, { core, replacements, pauses }: Writers): Promise<void> {
+async function takeOver(
+  deps: ControllerDeps,
+  { core, replacements, pauses }: Writers,
+  term: AbortSignal,
+): Promise<void> {
   const { engine, checkpoint } = core;
   if (deps.options.enableHa) {
     await checkpoint.load();
     engine.termBegan();
   }
   checkpoint.forgetPast();
-  await replacements.resume();
+  await replacements.resume(term);
   for (const { workload } of engine.states.values()) pauses.seen(workload);
 }
 
@@ -137,8 +141,7 @@ async function work(
 ): Promise<void> {
   const { core, pauses, replacements, reconcileDeps } = hands;
   const { queue, checkpoint, oldRecords } = core;
-  deps.client.onRecovery((lastedMs) => queue.forgive(deps.clock.now() - lastedMs));
-  const workers = runWorkers(queue, {
+  const options: WorkerOptions<WorkloadKey> = {
     workers: deps.options.concurrency,
     clock: deps.clock,
     handle: (key) => reconcile(reconcileDeps, key),
@@ -146,8 +149,9 @@ async function work(
       deps.log.error('reconciling failed', { ...refOfKey(key), error: String(error), retry: 'soon' });
       queue.retry(key, KubeError.is(error) ? setbackOf(error) : undefined);
     },
-  });
-  const resuming = pauses.run();
+  };
+  const workers = runWorkers(queue, options, term);
+  const resuming = pauses.run(term);
   const rewriting = rewriteRecords(
     { ...deps, report: deps.report.ledger, former: core.former, queue: oldRecords },
     term,
@@ -157,9 +161,6 @@ async function work(
   if (!term.aborted) {
     await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true }));
   }
-  queue.close();
-  pauses.stop();
-  oldRecords.close();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
   const written = Promise.all([workers.then(() => replacements.ended()), resuming, rewriting, ledger]);

@@ -6,17 +6,20 @@ import type { Clock } from '../runtime/clock.ts';
 /** Who may write. */
 export interface Leadership {
   mayWrite(): boolean;
-  /** False once the lead was lost: this process is to be replaced, as upstream's is. */
+  /** False: this process has led, does not stand for election again, and has to be replaced. */
   isAlive(): boolean;
-  /** Told why we cannot be elected, and with undefined that we lead, or that another does. */
-  onBarred(listener: (error: KubeError | undefined) => void): void;
-  /** Calls `lead` when it is our turn, with a signal that ends the term; resolves when all is over. */
+  /** Called with the reason why we cannot be elected, and with undefined once we can: we lead, or know who does. */
+  onLeaseRefused(listener: (error: KubeError | undefined) => void): void;
+  /**
+   * Calls `lead` for each term, with a signal that ends it; a term begins when `lead` has ended for the one before.
+   * Resolves when all is over.
+   */
   run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void>;
 }
 
 /** The only replica. */
 export function aloneLeadership(): Leadership {
-  return { mayWrite: () => true, isAlive: () => true, onBarred() {}, run: (signal, lead) => lead(signal) };
+  return { mayWrite: () => true, isAlive: () => true, onLeaseRefused() {}, run: (signal, lead) => lead(signal) };
 }
 
 export interface ElectedDeps {
@@ -24,6 +27,8 @@ export interface ElectedDeps {
   readonly clock: Clock;
   readonly namespace: string;
   readonly identity: string;
+  /** As upstream: who has lost the lead never leads again, and says so by `isAlive`. */
+  readonly leadsOnce: boolean;
   readonly report: {
     leading(isLeading: boolean): void;
     holder(identity: string): void;
@@ -34,8 +39,8 @@ export interface ElectedDeps {
 // A server that has just started refuses what it allows a moment later.
 const MAX_REFUSALS = 3;
 
-/** Whether the server keeps us from the Lease. */
-class Bar {
+/** Whether the server lets us take part in the election. */
+class LeaseAccess {
   #listener: (error: KubeError | undefined) => void = () => {};
   #refusals = 0;
   #isKnown = false;
@@ -50,7 +55,7 @@ class Bar {
     if (this.#refusals >= MAX_REFUSALS) this.#listener(error);
   }
 
-  lift(): void {
+  granted(): void {
     if (this.#refusals >= MAX_REFUSALS || !this.#isKnown) this.#listener(undefined);
     this.#isKnown = true;
     this.#refusals = 0;
@@ -59,20 +64,28 @@ class Bar {
 
 const LEASE_NAME = 'stakater-reloader-lock';
 
-/** One of several replicas. The others know everything already, so a new leader only has to begin to write. */
-export function electedLeadership({ client, clock, namespace, identity, report }: ElectedDeps): Leadership {
+/** One of several replicas. Each follows the cluster all the time, so that a new leader only has to begin to write. */
+export function electedLeadership(deps: ElectedDeps): Leadership {
+  const { client, clock, namespace, identity, report, leadsOnce } = deps;
   let held = (): boolean => false;
-  let lost = false;
-  const bar = new Bar();
+  let hasLost = false;
+  const access = new LeaseAccess();
   return {
     mayWrite: () => held(),
-    isAlive: () => !lost,
-    onBarred: (listener) => bar.onChange(listener),
+    isAlive: () => !(leadsOnce && hasLost),
+    onLeaseRefused: (listener) => access.onChange(listener),
     async run(signal, lead) {
-      const term = new AbortController();
       const stop = new AbortController();
       const over = Promise.withResolvers<void>();
-      let leading: Promise<void> | undefined;
+      let term = new AbortController();
+      let leading = Promise.resolve();
+      /** Writes of the term before are finished first: none of them may pass for one of the new term. */
+      const begin = async (isHeld: () => boolean, end: AbortSignal, before: Promise<void>): Promise<void> => {
+        await before;
+        if (end.aborted || signal.aborted) return;
+        held = isHeld;
+        await lead(end);
+      };
       const election = elect(
         {
           client,
@@ -80,28 +93,27 @@ export function electedLeadership({ client, clock, namespace, identity, report }
           namespace,
           identity,
           name: LEASE_NAME,
-          onLeading(leadership) {
-            held = () => leadership.held();
+          onLeading(lease) {
             report.leading(true);
-            bar.lift();
-            leading = lead(term.signal);
+            access.granted();
+            term = new AbortController();
+            leading = begin(() => lease.held(), term.signal, leading);
             leading.catch(over.reject);
           },
           onLost() {
             held = () => false;
-            lost = true;
+            hasLost = true;
             report.leading(false);
             term.abort();
-            // A process leads once: its successor is a new one, or the replica that has taken over.
-            stop.abort();
+            if (leadsOnce) stop.abort();
           },
           onHolder(holder) {
             report.holder(holder);
-            if (holder !== '') bar.lift();
+            if (holder !== '') access.granted();
           },
           onError(error) {
             report.electionTrouble(error);
-            if (!held()) bar.refused(error);
+            if (!held()) access.refused(error);
           },
         },
         stop.signal,
@@ -113,7 +125,7 @@ export function electedLeadership({ client, clock, namespace, identity, report }
         term.abort();
         await leading;
       } finally {
-        // Who cannot work must not keep the lead.
+        // A process that cannot work must not keep the lead.
         term.abort();
         stop.abort();
         await election;

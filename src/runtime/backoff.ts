@@ -16,12 +16,12 @@ export function fullJitter(failures: number, limits: BackoffLimits, random: () =
   return random() * Math.min(limits.capMs, limits.baseMs * 2 ** (failures - 1));
 }
 
-/** The same from the upper half of that bound: never sooner than the half, so that so many tries take so long at least. */
+/** The same, but never less than half of that bound, so that a number of tries takes a known time at least. */
 export function upperJitter(failures: number, limits: BackoffLimits, random: () => number): number {
   return fullJitter(failures, limits, () => (1 + random()) / 2);
 }
 
-/** Resolves after `ms`, or as soon as the signal is aborted: who waits looks at the signal anyway. */
+/** Resolves after `ms`, or as soon as the signal is aborted: callers look at the signal anyway. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted || ms <= 0) return Promise.resolve();
   return new Promise((resolve) => {

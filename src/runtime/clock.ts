@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),
   after(ms, fn) {
-    // What is cut off a fraction of a millisecond would make it early, and whoever looks then has to wait once more.
+    // setTimeout cuts fractions of a millisecond off, and would be early.
     const timer = setTimeout(fn, Math.ceil(ms));
     return () => clearTimeout(timer);
   },

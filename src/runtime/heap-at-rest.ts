@@ -7,7 +7,7 @@ export interface Heap {
   cpuMs(): number;
   /** What is taken from the system, in use or not. */
   bytes(): number;
-  /** Collects everything that nobody needs, and gives its room back. */
+  /** Collects all garbage, and gives the memory back to the system. */
   shrink(): void;
 }
 
@@ -28,14 +28,14 @@ export const v8Heap: Heap = {
 
 const LOOK_MS = 5000;
 const REST_SHARE = 0.05;
-// A collection goes through all that is in use: what it gives back has to be a part of that.
+// A collection costs time in proportion to the memory in use: it has to give back a fair part of that.
 const WORTH_BYTES = 4 * 1024 ** 2;
 const WORTH_SHARE = 0.1;
 
 /**
- * Shrinks the heap after the start and after each burst, when nothing is to be done. V8 by itself collects when it needs
- * room, and who does nothing needs none: the garbage of the last burst would stay until the next. Call the function that is
- * returned to end it.
+ * Shrinks the heap after the start and after each burst, when nothing is to be done. By itself V8 collects when it needs
+ * memory, which an idle program does not: the garbage of the last burst would stay until the next. The function that is
+ * returned ends this.
  */
 export function shrinkAtRest(clock: Clock, heap: Heap = v8Heap): () => void {
   let kept = 0;

@@ -115,6 +115,7 @@ describe('what is due later', () => {
   test('one timer serves a hundred thousand keys', () => {
     const clock = virtualClock();
     const queue = queueAt(clock);
+    void queue.take();
     for (let i = 0; i < 100_000; i += 1) queue.schedule(`key-${i}`, 100_000 - i);
     expect(clock.timers).toBe(1);
   });
@@ -142,28 +143,40 @@ describe('what is due later', () => {
   });
 });
 
-describe('the end', () => {
-  test('drain hands out what is due, drops what is not, accepts nothing', async () => {
+describe('workers come and go', () => {
+  test('who waits is released by the signal, and takes nothing more', async () => {
     const clock = virtualClock();
     const queue = queueAt(clock);
-    queue.add('due');
+    const term = new AbortController();
+    const waiting = [queue.take(term.signal), queue.take(term.signal)];
     queue.schedule('later', 10);
-    queue.drain();
-    queue.add('new');
-    expect(await queue.take()).toBe('due');
-    queue.done('due');
-    clock.advance(10);
-    expect(await queue.take()).toBeUndefined();
+    term.abort();
+    expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
     expect(clock.timers).toBe(0);
+    queue.add('a');
+    expect(await queue.take(term.signal)).toBeUndefined();
   });
 
-  test('close hands out nothing more and releases everyone who waits', async () => {
-    const queue = queueAt(virtualClock());
-    const waiting = [queue.take(), queue.take()];
-    queue.close();
+  test('what came while nobody worked is there for the next ones, in the order in which it became due', async () => {
+    const clock = virtualClock();
+    const queue = queueAt(clock);
+    queue.schedule('first', 10);
+    clock.advance(20);
+    queue.add('second');
+    queue.schedule('third', 30);
+    clock.advance(20);
+    expect([await queue.take(), await queue.take(), await queue.take()]).toEqual(['first', 'second', 'third']);
+  });
+
+  test('a key that comes back goes behind those that became due meanwhile', async () => {
+    const clock = virtualClock();
+    const queue = queueAt(clock);
     queue.add('a');
-    queue.schedule('b', 0);
-    expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
-    expect(await queue.take()).toBeUndefined();
+    await queue.take();
+    queue.schedule('b', 10);
+    clock.advance(20);
+    queue.add('a');
+    queue.done('a');
+    expect([await queue.take(), await queue.take()]).toEqual(['b', 'a']);
   });
 });

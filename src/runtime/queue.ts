@@ -9,17 +9,18 @@ export interface QueueOptions {
 }
 
 const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
-// What is refused is tried again now and then: a policy, a quota or a right may have changed, and nothing tells us.
+// What the server refuses is tried again now and then: a policy, a quota or a right may have changed unnoticed.
 const REFUSED_CAP_MS = 300_000;
 // The longest that setTimeout can wait; a due time beyond it is looked at again then.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export interface Setback {
-  /** The least that is waited, where the server named a time. */
+/** What a failure says about the next try. */
+export interface RetryHint {
+  /** The shortest wait, where the server named one. */
   readonly atLeastMs?: number | undefined;
   /** It will most likely fail again: no try comes early, and the waits grow longer than usual. */
   readonly isRefusal?: boolean | undefined;
-  /** Nobody got through: not the key's own doing, and over when the server is back. */
+  /** The server could not be reached: not the key's own doing, and over when the server is back. */
   readonly isOutage?: boolean | undefined;
 }
 
@@ -35,28 +36,26 @@ interface Failed {
  *
  * Invariants
  *  1. A key waits at most once, however often it is added.
- *  2. A key is never in two hands: what comes due while it is taken comes back on `done`.
+ *  2. A key is taken by one worker at a time: what comes due meanwhile comes back on `done`.
  *  3. Keys that are due are handed out in the order in which they became due.
- *  4. After `drain` nothing is accepted and what is not yet due is dropped; after `close` nothing is handed out either.
- *  5. A key that failed is not handed out before its back-off is over, whoever adds it; only `release` and `forgive` end
+ *  4. A key that failed is not handed out before its back-off is over, whoever adds it; only `release` and `forgive` end
  *     that early.
- *  6. One timer, whatever the number of keys.
+ *  5. One timer, whatever the number of keys, and none while nobody waits for a key.
+ *  6. Workers come and go, a term of leadership at a time; keys that nobody took wait for the next ones.
  */
 export class KeyedQueue<K extends string> {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #backoff: BackoffLimits;
   readonly #ready = new Set<K>();
-  /** In hand, with the failure that each had been through. */
+  /** In a worker's hands, with the failure that each had been through. */
   readonly #taken = new Map<K, Failed | undefined>();
   /** Came due while taken. */
   readonly #again = new Set<K>();
   readonly #due = new DueTimes<K>();
   readonly #failed = new Map<K, Failed>();
-  #takers: ((key: K | undefined) => void)[] = [];
+  readonly #takers = new Set<(key: K) => void>();
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
-  #accepts = true;
-  #isClosed = false;
 
   constructor(options: QueueOptions) {
     this.#clock = options.clock;
@@ -64,17 +63,12 @@ export class KeyedQueue<K extends string> {
     this.#backoff = options.backoff ?? BACKOFF;
   }
 
-  /** Keys that wait, due or not; those in hand are not counted. */
+  /** Keys that wait, due or not; those that are taken are not counted. */
   get size(): number {
     return this.#ready.size + this.#again.size + this.#due.size;
   }
 
-  /** Nothing is handed out any more. */
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  /** When the key will be handed out: a time that has passed where it waits only for a free hand. */
+  /** When the key will be handed out: a time that has passed where it waits only for a free worker. */
   dueAt(key: K): number | undefined {
     return this.#isReady(key) ? this.#clock.now() : this.#due.at(key);
   }
@@ -86,7 +80,7 @@ export class KeyedQueue<K extends string> {
 
   /** Due at `at`, or when it is already, whichever is earlier. */
   addAt(key: K, at: number): void {
-    if (!this.#accepts || this.#isReady(key)) return;
+    if (this.#isReady(key)) return;
     const planned = this.#due.at(key);
     if (planned === undefined || at < planned) this.schedule(key, at);
   }
@@ -98,48 +92,47 @@ export class KeyedQueue<K extends string> {
 
   /** Due at `at`, whatever was planned: a quiet period moves later with each change. */
   schedule(key: K, at: number): void {
-    if (!this.#accepts) return;
     const due = Math.max(at, this.#failed.get(key)?.until ?? at);
     // A timer of zero still costs a millisecond.
     if (due <= this.#clock.now()) {
       this.#due.delete(key);
+      this.#collectDue();
       this.#makeReady(key);
     } else this.#postpone(key, due);
   }
 
   /** Due after a time that grows with each failure in a row, or later if that was planned meanwhile; says when. */
-  retry(key: K, { atLeastMs = 0, isRefusal = false, isOutage = false }: Setback = {}): number {
+  retry(key: K, { atLeastMs = 0, isRefusal = false, isOutage = false }: RetryHint = {}): number {
     const at = this.#clock.now();
     const count = (this.#failed.get(key)?.count ?? 0) + 1;
     const waitMs = isRefusal
       ? upperJitter(count, { ...this.#backoff, capMs: REFUSED_CAP_MS }, this.#random)
       : fullJitter(count, this.#backoff, this.#random);
     const until = at + Math.max(atLeastMs, waitMs);
-    if (!this.#accepts) return until;
     this.#failed.set(key, { count, at, until, isOutage });
     this.#postpone(key, Math.max(until, this.#due.at(key) ?? until));
     return until;
   }
 
-  /** Something is different now that may cure it: its failures are history. True if it was waiting because of them. */
+  /** Something has changed that may cure it: its failures are forgotten. True if it was waiting because of them. */
   release(key: K): boolean {
     const failed = this.#failed.get(key);
     this.#failed.delete(key);
     return failed !== undefined && failed.until > this.#clock.now();
   }
 
-  /** The server is back: who failed because of it since then is due within a moment, and its next failure is the first. */
+  /** The server is back: keys that failed because of it since then are due soon, and their next failure is the first. */
   forgive(since: number): void {
     for (const [key, { at, until, isOutage }] of this.#failed) {
       if (!isOutage || at < since) continue;
       this.#failed.delete(key);
-      // Spread, so that a thousand victims do not all return at once.
+      // Spread, so that a thousand keys do not all return at once.
       const soon = this.#clock.now() + this.#random() * this.#backoff.baseMs;
       if (this.#due.at(key) === until && soon < until) this.#plan(key, soon);
     }
   }
 
-  /** It was handled, and the failures before are history; but who asked for another try has not succeeded. */
+  /** It was handled, and its earlier failures are forgotten, unless it asked for another try meanwhile. */
   handled(key: K): void {
     if (this.#failed.get(key) === this.#taken.get(key)) this.#failed.delete(key);
   }
@@ -152,40 +145,43 @@ export class KeyedQueue<K extends string> {
     this.#failed.delete(key);
   }
 
-  /** The next key, once there is one; whoever takes it must say `done`. Undefined: the queue is closed. */
-  take(): Promise<K | undefined> {
+  /** The next key, once there is one; whoever takes it must say `done`. Undefined: the signal was aborted first. */
+  take(signal?: AbortSignal): Promise<K | undefined> {
+    if (signal?.aborted) return Promise.resolve(undefined);
+    this.#collectDue();
     const [key] = this.#ready;
     if (key !== undefined) {
       this.#ready.delete(key);
       this.#taken.set(key, this.#failed.get(key));
       return Promise.resolve(key);
     }
-    if (!this.#accepts) return Promise.resolve(undefined);
-    return new Promise((resolve) => this.#takers.push(resolve));
+    return new Promise((resolve) => {
+      const leave = (): void => {
+        this.#takers.delete(taker);
+        if (this.#takers.size === 0) this.#stopTimer();
+        resolve(undefined);
+      };
+      const taker = (taken: K): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve(taken);
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#takers.add(taker);
+      this.#setTimer();
+    });
   }
 
   done(key: K): void {
     this.#taken.delete(key);
-    if (this.#again.delete(key)) this.#makeReady(key);
+    if (!this.#again.delete(key)) return;
+    this.#collectDue();
+    this.#makeReady(key);
   }
 
-  /** Accepts nothing more; what is due is still handed out. */
-  drain(): void {
-    this.#accepts = false;
-    this.#due.clear();
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    const takers = this.#takers;
-    this.#takers = [];
-    for (const taker of takers) taker(undefined);
-  }
-
-  /** Accepts nothing more and hands out nothing more. */
-  close(): void {
-    this.drain();
-    this.#isClosed = true;
-    this.#ready.clear();
-    this.#again.clear();
+  /** Taken, but not handled: it waits for the next worker. */
+  giveBack(key: K): void {
+    this.add(key);
+    this.done(key);
   }
 
   #isReady(key: K): boolean {
@@ -197,8 +193,9 @@ export class KeyedQueue<K extends string> {
       this.#again.add(key);
       return;
     }
-    const taker = this.#takers.shift();
+    const [taker] = this.#takers;
     if (taker) {
+      this.#takers.delete(taker);
       this.#taken.set(key, this.#failed.get(key));
       taker(key);
     } else this.#ready.add(key);
@@ -219,16 +216,24 @@ export class KeyedQueue<K extends string> {
   #setTimer(): void {
     const first = this.#due.first;
     // A timer that is too early only looks and is set again: cheaper than to cancel one whenever a key moves later.
-    if (first === undefined || (this.#timer && this.#timer.at <= first)) return;
-    this.#timer?.cancel();
+    if (first === undefined || this.#takers.size === 0 || (this.#timer && this.#timer.at <= first)) return;
+    this.#stopTimer();
     const waitMs = Math.min(Math.max(first - this.#clock.now(), 0), MAX_TIMER_MS);
-    this.#timer = { at: first, cancel: this.#clock.after(waitMs, () => this.#onTimer()) };
+    const cancel = this.#clock.after(waitMs, () => {
+      this.#timer = undefined;
+      this.#collectDue();
+      this.#setTimer();
+    });
+    this.#timer = { at: first, cancel };
   }
 
-  #onTimer(): void {
+  #stopTimer(): void {
+    this.#timer?.cancel();
     this.#timer = undefined;
+  }
+
+  #collectDue(): void {
     const now = this.#clock.now();
     for (let key = this.#due.takeDue(now); key !== undefined; key = this.#due.takeDue(now)) this.#makeReady(key);
-    this.#setTimer();
   }
 }

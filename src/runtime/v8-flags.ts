@@ -14,8 +14,8 @@ const SETTINGS: readonly Setting[] = [
 ];
 
 /**
- * Makes V8 frugal. In the program and not beside it, so that it is the same whoever starts it; what the user has told Node
- * about the same things, in NODE_OPTIONS or on the command line, counts.
+ * Makes V8 use less memory. Set by the program itself, so that it holds however it is started; what the user has set for
+ * the same topics, in NODE_OPTIONS or on the command line, wins.
  */
 export function setV8Flags(nodeOptions = ''): void {
   const said = [...process.execArgv, ...nodeOptions.split(/\s+/)].map((option) => option.replaceAll('_', '-'));

@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts';
 import type { KeyedQueue } from './queue.ts';
-import { SideRoom } from './side-room.ts';
+import { SlowLane } from './slow-lane.ts';
 
 export interface WorkerOptions<K extends string> {
-  /** How many keys may be in hand at once; those that take long are not counted. */
+  /** How many keys are handled at once; those that take long are not counted. */
   readonly workers: number;
   readonly clock: Clock;
   readonly handle: (key: K) => Promise<void>;
@@ -11,23 +11,28 @@ export interface WorkerOptions<K extends string> {
   readonly failed: (key: K, error: unknown) => void;
 }
 
-// Nothing is computed for so long: whoever is not done by then waits for the server, and needs no worker for that.
+// No computation takes so long: what is not done by then waits for the server, and needs no worker for that.
 const SLOW_MS = 250;
-// What an API server lets one client ask at once before it sends others away is about 500.
+// An API server serves about 500 requests of one client at once before it refuses more.
 const SLOW_PER_WORKER = 16;
 
 /**
- * Writers keys to `handle` until the queue is closed and every hand is empty. A success makes the key's failures
- * forgotten, a failure costs no other key anything; `handle` may also ask for `queue.retry` itself. Who waits long for
- * the server waits beside the workers ({@link SideRoom}).
+ * Hands keys to `handle` until the signal is aborted and every key in hand is done. A success makes the key's failures
+ * forgotten, a failure costs no other key anything; `handle` may also ask for `queue.retry` itself. Keys that wait long
+ * for the server do not hold a worker ({@link SlowLane}).
  */
-export async function runWorkers<K extends string>(queue: KeyedQueue<K>, options: WorkerOptions<K>): Promise<void> {
+export async function runWorkers<K extends string>(
+  queue: KeyedQueue<K>,
+  options: WorkerOptions<K>,
+  signal: AbortSignal,
+): Promise<void> {
   const { workers, clock } = options;
   const handle = (key: K) => attend(queue, options, key);
   const broken = Promise.withResolvers<never>();
-  const slow = new SideRoom({ queue, places: workers * SLOW_PER_WORKER, handle, broken: broken.reject });
+  const slow = new SlowLane({ queue, signal, places: workers * SLOW_PER_WORKER, handle, broken: broken.reject });
   const work = async () => {
-    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+    for (let key = await queue.take(signal); key !== undefined; key = await queue.take(signal)) {
+      if (signal.aborted) return queue.giveBack(key);
       if (slow.keeps(key)) continue;
       const handled = handle(key);
       if (!(await isQuick(clock, handled))) slow.enter(key, handled);

@@ -1,10 +1,10 @@
 // Two halves of 2 MB. Half of it takes a quarter more time for a burst, and left alone it grows to 128 MB and keeps that.
 const SIZE_BYTES = 4 * 1024 ** 2;
-// What survives makes it grow: some 16,000 small objects are enough.
+// It grows when objects survive a collection: some 16,000 small ones are enough.
 const AT_A_TIME = 2000;
 const MAX_TIMES = 100;
 
-// V8 has one for the whole process, and so has this.
+// V8 has one young generation per process.
 let isHeld = false;
 
 /**

@@ -1,7 +1,8 @@
+import { upperJitter } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
-import { backOffMs, createOutbox } from './outbox.ts';
+import type { ControllerMetrics } from './metric-tables/controller.ts';
+import { createOutbox } from './outbox.ts';
 import { type PostAnswer, post } from './post.ts';
 
 export interface AlertSettings {
@@ -34,7 +35,7 @@ export interface Alerts {
 export interface AlertDeps {
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, 'increment'>;
+  readonly metrics: Pick<ControllerMetrics, 'increment'>;
 }
 
 interface Sink {
@@ -63,9 +64,8 @@ const SINKS: Readonly<Record<AlertSettings['sink'], Sink>> = {
 
 const TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;
-const RETRY_FIRST_MS = 1_000;
-const RETRY_CAP_MS = 60_000;
-/** Some hundred bytes each; who sends more at once is read by nobody. */
+const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
+/** Some hundred bytes each; nobody reads more at once. */
 const QUEUE_LIMIT = 1_000;
 
 /** Tells people about reloads. A receiver that is slow, broken or gone costs log lines and nothing else. */
@@ -81,10 +81,10 @@ export function createAlerts(settings: AlertSettings, { log, clock, metrics }: A
   async function deliver(text: string, attempt: number, signal: AbortSignal): Promise<number | undefined> {
     if (!url) return undefined;
     const body = sink.body(text);
-    const outcome = await outcomeOf(
+    const delivery = await deliveryOf(
       post({ url, proxy, contentType: sink.contentType, body, timeoutMs: TIMEOUT_MS, signal }),
     );
-    if ('status' in outcome && sink.accepts(outcome.status)) {
+    if ('status' in delivery && sink.accepts(delivery.status)) {
       metrics.increment('attune_alerts_total', { result: 'success' });
       return undefined;
     }
@@ -92,12 +92,12 @@ export function createAlerts(settings: AlertSettings, { log, clock, metrics }: A
       sink: settings.sink,
       host: url.host,
       attempt,
-      error: 'status' in outcome ? `status ${outcome.status}` : outcome.error,
+      error: 'status' in delivery ? `status ${delivery.status}` : delivery.error,
     };
-    if (attempt < ATTEMPTS && isTransient(outcome) && !signal.aborted) {
-      // One line at once, so that nobody waits for the last attempt to learn that something is wrong.
+    if (attempt < ATTEMPTS && isTransient(delivery) && !signal.aborted) {
+      // Reported at the first failure, not only after the last attempt.
       log[attempt === 1 ? 'error' : 'debug']('alert not delivered, trying again', fields);
-      return Math.min(RETRY_CAP_MS, retryAfterMs(outcome) ?? backOffMs(attempt, RETRY_FIRST_MS, RETRY_CAP_MS));
+      return Math.min(BACKOFF.capMs, retryAfterMs(delivery) ?? upperJitter(attempt, BACKOFF, Math.random));
     }
     metrics.increment('attune_alerts_total', { result: 'error' });
     log.error('alert not delivered', fields);
@@ -133,12 +133,13 @@ function httpUrl(text: string): URL | undefined {
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-type Outcome = PostAnswer | { readonly error: string };
+type Delivery = PostAnswer | { readonly error: string };
 
-const outcomeOf = (answer: Promise<PostAnswer>): Promise<Outcome> =>
+const deliveryOf = (answer: Promise<PostAnswer>): Promise<Delivery> =>
   answer.catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
 
-const isTransient = (outcome: Outcome): boolean =>
-  !('status' in outcome) || outcome.status === 408 || outcome.status === 429 || outcome.status >= 500;
+const isTransient = (delivery: Delivery): boolean =>
+  !('status' in delivery) || delivery.status === 408 || delivery.status === 429 || delivery.status >= 500;
 
-const retryAfterMs = (outcome: Outcome): number | undefined => ('status' in outcome ? outcome.retryAfterMs : undefined);
+const retryAfterMs = (delivery: Delivery): number | undefined =>
+  'status' in delivery ? delivery.retryAfterMs : undefined;

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { METRICS } from './metric-table.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import { counter } from './metric.ts';
+import { CONTROLLER_METRICS, type ControllerMetrics, controllerMetrics } from './metric-tables/controller.ts';
+import { createMetrics } from './metrics.ts';
 
-const create = (byNamespace = false): Metrics => createMetrics({ byNamespace });
+const create = (byNamespace = false): ControllerMetrics => controllerMetrics({ byNamespace });
 
 /** The lines of one metric, its comments included. */
-const linesOf = (metrics: Metrics, name: string): string[] =>
+const linesOf = (metrics: ControllerMetrics, name: string): string[] =>
   metrics
     .render()
     .split('\n')
@@ -76,7 +77,7 @@ test('the process itself', () => {
 });
 
 test('names, types, labels and buckets of upstream', () => {
-  const upstream = Object.entries(METRICS)
+  const upstream = Object.entries(CONTROLLER_METRICS)
     .filter(([name]) => /^(reloader|rest_client)_/.test(name))
     .map(([name, { type, labels, buckets }]) => [name, type, labels.join(), buckets.join(' ')].join(' ').trim());
   expect(upstream).toEqual([
@@ -113,4 +114,15 @@ test('whatever a label holds, each line is well formed and values stay apart', (
     }),
     { numRuns: 50 },
   );
+});
+
+test('a process shows the metrics of its own table and those about itself, and no others', () => {
+  const metrics = createMetrics({ calls_total: counter(['code'], 'Calls.') });
+  metrics.increment('calls_total', { code: '200' });
+  // @ts-expect-error of another table
+  metrics.increment('reloader_retries_total');
+  const lines = metrics.render().split('\n');
+  expect(lines).toContain('calls_total{code="200"} 1');
+  const others = lines.filter((line) => line.startsWith('# TYPE') && !/ (process|nodejs)_/.test(line));
+  expect(others).toEqual(['# TYPE calls_total counter']);
 });

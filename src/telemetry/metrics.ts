@@ -1,22 +1,23 @@
-import {
-  type CounterName,
-  type GaugeName,
-  type HistogramName,
-  type LabelsOf,
-  METRICS,
-  type MetricName,
-} from './metric-table.ts';
+import type { MetricTable } from './metric.ts';
+import { PROCESS_METRICS } from './metric-tables/process.ts';
 import { createProcessProbe } from './process-probe.ts';
 
-/** Labels may be left out exactly where the metric has none. */
-type Increment<N extends CounterName> = keyof LabelsOf<N> extends never
-  ? [labels?: LabelsOf<N>, by?: number]
-  : [labels: LabelsOf<N>, by?: number];
+type NamesOf<Table extends MetricTable, Type> = {
+  [Name in keyof Table & string]: Table[Name]['type'] extends Type ? Name : never;
+}[keyof Table & string];
 
-export interface Metrics {
-  increment<N extends CounterName>(name: N, ...rest: Increment<N>): void;
-  set<N extends GaugeName>(name: N, labels: LabelsOf<N>, value: number): void;
-  observe<N extends HistogramName>(name: N, labels: LabelsOf<N>, seconds: number): void;
+type LabelsOf<Table extends MetricTable, Name extends keyof Table> = Readonly<
+  Record<Table[Name]['labels'][number], string>
+>;
+
+/** Labels may be left out exactly where the metric has none. */
+type Increment<Labels> = keyof Labels extends never ? [labels?: Labels, by?: number] : [labels: Labels, by?: number];
+
+/** Takes the names and labels of one table, and no others. */
+export interface Metrics<Table extends MetricTable> {
+  increment<Name extends NamesOf<Table, 'counter'>>(name: Name, ...rest: Increment<LabelsOf<Table, Name>>): void;
+  set<Name extends NamesOf<Table, 'gauge'>>(name: Name, labels: LabelsOf<Table, Name>, value: number): void;
+  observe<Name extends NamesOf<Table, 'histogram'>>(name: Name, labels: LabelsOf<Table, Name>, seconds: number): void;
   /** Calls `fill` before each rendering: for what is cheaper to look up than to keep. */
   beforeRender(fill: () => void): void;
   /** The text format of Prometheus, version 0.0.4. */
@@ -33,34 +34,44 @@ interface Series {
   readonly counts: number[];
 }
 
-/** A registry of exactly the metrics of the table. prom-client would do, for 13 MB of memory. */
-export function createMetrics(options: { readonly byNamespace: boolean }): Metrics {
+/** A metric and its series so far, by their labels. */
+type Family = MetricTable[string] & { readonly name: string; readonly series: Map<string, Series> };
+
+/**
+ * A registry of exactly the metrics of the table and those of every process; what is `off` is counted nowhere.
+ * prom-client would do, for 13 MB of memory.
+ */
+export function createMetrics<Table extends MetricTable>(
+  table: Table,
+  off: readonly (keyof Table)[] = [],
+): Metrics<Table> {
   const probe = createProcessProbe();
-  const families = new Map<MetricName, Map<string, Series>>();
+  const families = new Map<string, Family>();
   const fills: (() => void)[] = [];
-  for (const name of Object.keys(METRICS) as MetricName[]) {
-    if (name === 'reloader_reload_executed_total_by_namespace' && !options.byNamespace) continue;
-    families.set(name, new Map());
-    const { labels, initial } = METRICS[name];
-    for (const values of labels.length === 0 ? [{}] : initial) seriesOf(families, name, values);
+  for (const [name, metric] of Object.entries<MetricTable[string]>({ ...table, ...PROCESS_METRICS })) {
+    if (off.includes(name)) continue;
+    const family = { ...metric, name, series: new Map() };
+    families.set(name, family);
+    for (const values of metric.labels.length === 0 ? [{}] : metric.initial) seriesOf(family, values);
   }
 
-  const metrics: Metrics = {
+  const set = (name: string, labels: LabelValues, value: number): void => {
+    const series = seriesOf(families.get(name), labels);
+    if (series) series.value = value;
+  };
+  return {
     increment(name, ...rest) {
       const [labels = {}, by = 1] = rest;
-      const series = seriesOf(families, name, labels);
+      const series = seriesOf(families.get(name), labels);
       if (series) series.value += by;
     },
-    set(name, labels, value) {
-      const series = seriesOf(families, name, labels);
-      if (series) series.value = value;
-    },
+    set,
     observe(name, labels, seconds) {
-      const series = seriesOf(families, name, labels);
-      if (!series) return;
-      const { buckets } = METRICS[name];
-      const fitting = buckets.findIndex((limit) => seconds <= limit);
-      const bucket = fitting < 0 ? buckets.length : fitting;
+      const family = families.get(name);
+      const series = seriesOf(family, labels);
+      if (!family || !series) return;
+      const fitting = family.buckets.findIndex((limit) => seconds <= limit);
+      const bucket = fitting < 0 ? family.buckets.length : fitting;
       series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
       series.value += seconds;
     },
@@ -69,42 +80,29 @@ export function createMetrics(options: { readonly byNamespace: boolean }): Metri
     },
     render() {
       for (const fill of fills) fill();
-      const { cpuSeconds, ...gauges } = probe();
-      const cpu = seriesOf(families, 'process_cpu_seconds_total', {});
-      if (cpu) cpu.value = cpuSeconds;
-      metrics.set('process_resident_memory_bytes', {}, gauges.residentBytes);
-      metrics.set('process_start_time_seconds', {}, gauges.startSeconds);
-      metrics.set('nodejs_eventloop_lag_seconds', {}, gauges.lagSeconds);
-      metrics.set('nodejs_heap_size_used_bytes', {}, gauges.heapBytes);
-      return Array.from(families, ([name, family]) => renderFamily(name, family)).join('');
+      for (const [name, value] of Object.entries(probe())) set(name, {}, value);
+      return Array.from(families.values(), renderFamily).join('');
     },
   };
-  return metrics;
 }
 
 /** Undefined: this metric is switched off. */
-function seriesOf(
-  families: ReadonlyMap<MetricName, Map<string, Series>>,
-  name: MetricName,
-  values: LabelValues,
-): Series | undefined {
-  const family = families.get(name);
+function seriesOf(family: Family | undefined, values: LabelValues): Series | undefined {
   if (!family) return undefined;
-  const { labels, buckets } = METRICS[name];
+  const { labels, buckets } = family;
   const key = labels.map((label) => values[label] ?? '').join('\0');
-  const known = family.get(key);
+  const known = family.series.get(key);
   if (known) return known;
   const series: Series = {
     labels: labels.map((label) => `${label}="${escapeLabel(values[label] ?? '')}"`).join(),
     value: 0,
     counts: Array.from({ length: buckets.length + 1 }, () => 0),
   };
-  family.set(key, series);
+  family.series.set(key, series);
   return series;
 }
 
-function renderFamily(name: MetricName, family: ReadonlyMap<string, Series>): string {
-  const { type, help, buckets } = METRICS[name];
+function renderFamily({ name, type, help, buckets, series: family }: Family): string {
   // Like Prometheus' own client: what was never counted is not mentioned.
   if (family.size === 0) return '';
   let text = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
-import { backOffMs, createOutbox } from './outbox.ts';
+import { createOutbox } from './outbox.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -101,12 +101,4 @@ test('after the deadline what is in flight is aborted and the rest is given up',
 
 test('draining an empty one takes no time', async () => {
   await createOutbox(async () => undefined, 1, virtualClock()).drain(HOUR_MS);
-});
-
-test('the pause doubles up to its cap', () => {
-  for (const [attempt, most] of [1, 2, 4, 8, 10, 10].entries()) {
-    const ms = backOffMs(attempt + 1, 1, 10);
-    expect(ms).toBeGreaterThanOrEqual(most / 2);
-    expect(ms).toBeLessThanOrEqual(most);
-  }
 });

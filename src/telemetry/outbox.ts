@@ -1,12 +1,13 @@
+import { pause } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /**
- * Delivers one item, and says when to try it again: undefined means that it is done with, for good or ill.
+ * Delivers one item, and says after how many milliseconds to try again; undefined: it is delivered, or given up.
  * Must not reject.
  */
 export type Deliver<T> = (item: T, attempt: number, signal: AbortSignal) => Promise<number | undefined>;
 
-/** Takes items at once and delivers them one after the other, in order, away from whoever adds them. */
+/** Takes items at once and delivers them in order, one after the other, while the caller goes on. */
 export interface Outbox<T> {
   /** False: it is full or closed, and the item was not taken. */
   add(item: T): boolean;
@@ -49,10 +50,6 @@ export function createOutbox<T>(deliver: Deliver<T>, limit: number, clock: Clock
   };
 }
 
-/** What a later attempt waits at most: doubled each time, up to a cap, and spread so that many do not come at once. */
-export const backOffMs = (attempt: number, firstMs: number, capMs: number): number =>
-  Math.min(capMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
-
 /** Yields the first item and removes it when the next one is asked for, until none is left. */
 function* consume<T>(items: T[]): Generator<T> {
   for (;;) {
@@ -61,17 +58,4 @@ function* consume<T>(items: T[]): Generator<T> {
     yield item as T;
     items.shift();
   }
-}
-
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.resolve();
-  const finish = (): void => {
-    callOff();
-    signal.removeEventListener('abort', finish);
-    resolve();
-  };
-  const callOff = clock.after(ms, finish);
-  signal.addEventListener('abort', finish);
-  return promise;
 }

@@ -8,7 +8,7 @@ export interface ServerSettings {
   /** '': all interfaces. */
   readonly host: string;
   readonly port: number;
-  /** False once this process must be replaced. */
+  /** False: this process has to be replaced. */
   readonly live: () => boolean;
   readonly ready: () => boolean;
   readonly render: () => string;
@@ -32,7 +32,7 @@ interface Answer {
 const RETRY_FIRST_MS = 500;
 const RETRY_CAP_MS = 30_000;
 
-/** Metrics and health over plain HTTP. There is nothing else to be had here: no profiler, no state. */
+/** Metrics and health over plain HTTP, and nothing else: no profiler, no state. */
 export function createServer(settings: ServerSettings): TelemetryServer {
   const { host, port, log, clock } = settings;
   const server = http.createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
@@ -78,11 +78,11 @@ const portOf = (server: Server): number | undefined => (server.address() as Addr
 
 function answer(settings: ServerSettings, { method, url = '' }: IncomingMessage): Answer {
   const path = url.split('?')[0];
-  const page = pageFor(settings, path);
-  if (!page) return { status: 404, body: 'not found\n' };
+  const handler = handlerFor(settings, path);
+  if (!handler) return { status: 404, body: 'not found\n' };
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'only GET and HEAD\n' };
   try {
-    return page();
+    return handler();
   } catch (error) {
     // A bug in what is shown must not end the program that is watched.
     settings.log.error('page cannot be shown', { path, error: String(error) });
@@ -90,13 +90,13 @@ function answer(settings: ServerSettings, { method, url = '' }: IncomingMessage)
   }
 }
 
-function pageFor({ live, ready, render }: ServerSettings, path: string | undefined): (() => Answer) | undefined {
+function handlerFor({ live, ready, render }: ServerSettings, path: string | undefined): (() => Answer) | undefined {
   switch (path) {
     case '/metrics':
       return () => ({ status: 200, body: render() });
     case '/live':
     case '/healthz':
-      // Stakater: 500 without a word after the leadership was lost.
+      // As upstream: 500 without a body.
       return () => (live() ? { status: 200, body: 'alive' } : { status: 500, body: '' });
     case '/readyz':
       return () => (ready() ? { status: 200, body: 'ready' } : { status: 503, body: 'not ready' });

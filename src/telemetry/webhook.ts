@@ -1,6 +1,7 @@
+import { upperJitter } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from './log.ts';
-import { backOffMs, createOutbox } from './outbox.ts';
+import { createOutbox } from './outbox.ts';
 import { post } from './post.ts';
 
 export interface Webhook {
@@ -10,15 +11,14 @@ export interface Webhook {
 }
 
 const TIMEOUT_MS = 10_000;
-const RETRY_FIRST_MS = 500;
-const RETRY_CAP_MS = 60_000;
+const BACKOFF = { baseMs: 500, capMs: 60_000 };
 
 /** Stakater's payload: it does not say what changed. */
 const BODY = JSON.stringify({ webhook: 'update successful' });
 
 /**
- * `--webhook-url`: whatever answers has been told, whatever it answers. While nobody answers, nothing is given up, and
- * the changes that wait cost no more than a slot each, as all payloads are alike.
+ * `--webhook-url`: any answer counts as delivered. While nobody answers, nothing is given up: as all payloads are alike,
+ * a change that waits costs next to nothing.
  */
 export function createWebhook(address: string, { log, clock }: { readonly log: Log; readonly clock: Clock }): Webhook {
   const url = new URL(address);
@@ -38,7 +38,7 @@ export function createWebhook(address: string, { log, clock }: { readonly log: L
       log.info('webhook answered', { host: url.host, status, body });
       return undefined;
     } catch (error) {
-      const retryInMs = Math.round(backOffMs(attempt, RETRY_FIRST_MS, RETRY_CAP_MS));
+      const retryInMs = Math.round(upperJitter(attempt, BACKOFF, Math.random));
       log.error('webhook not reached', { host: url.host, attempt, retryInMs, error: String(error) });
       return retryInMs;
     }

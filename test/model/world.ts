@@ -4,7 +4,7 @@ import { aloneLeadership } from '../../src/controller/leadership.ts';
 import { Report } from '../../src/controller/report/report.ts';
 import { readRecord } from '../../src/domain/ledger/record.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { controllerMetrics } from '../../src/telemetry/metric-tables/controller.ts';
 import { settings } from '../support/settings.ts';
 import { sha1 } from '../support/workloads.ts';
 import { Cluster, type Json } from './cluster.ts';
@@ -249,7 +249,7 @@ export class World {
       },
     );
     const { clock } = this.cluster;
-    const metrics = createMetrics({ byNamespace: false });
+    const metrics = controllerMetrics({ byNamespace: false });
     const write = (line: string): void => this.#tell(line.trim());
     const log = createLog({ format: '', level: 'info', write, now: () => clock.wall() });
     const leadership = aloneLeadership();

@@ -1,4 +1,5 @@
-import { type Environment, parseSettings } from '../../src/config/parse-settings.ts';
+import type { Environment } from '../../src/config/options/option-table.ts';
+import { parseSettings } from '../../src/config/parse-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 
 export const accepted = (argv: readonly string[], env: Environment = {}) => {

@@ -5,7 +5,7 @@ import type { OutcomeOf } from '../../src/domain/outcome/outcome.ts';
 import type { EventPost } from '../../src/kube/events/event-post.ts';
 import type { Alert } from '../../src/telemetry/alerts.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { controllerMetrics } from '../../src/telemetry/metric-tables/controller.ts';
 import { web } from './engine-world.ts';
 import { virtualClock } from './virtual-clock.ts';
 
@@ -16,7 +16,7 @@ export function tellingWorld(level = 'debug', wall = 0) {
   const events: EventPost[] = [];
   const alerts: Alert[] = [];
   const log = createLog({ format: '', level, write: (line) => void lines.push(line.trimEnd()), now: () => 0 });
-  const metrics = createMetrics({ byNamespace: false });
+  const metrics = controllerMetrics({ byNamespace: false });
   return {
     clock,
     lines,

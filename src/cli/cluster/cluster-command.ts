@@ -1,13 +1,13 @@
-import { quote } from '../../config/finding.ts';
+import { quote } from '../../config/diagnostics.ts';
 import { parseSettings } from '../../config/parse-settings.ts';
-import { isNamespaceName } from '../../config/scope.ts';
 import type { Settings } from '../../config/settings.ts';
+import { isNamespaceName } from '../../config/watched-namespaces.ts';
 import { connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
-import { type Page, pageFor } from '../help.ts';
 import { CLUSTER_FLAGS, type OwnFlag } from '../own-flags.ts';
 import { type Request, readRequest } from '../request.ts';
 import type { Io } from '../terminal/io.ts';
+import { type Layout, layoutFor } from '../terminal/layout.ts';
 
 /** A command that speaks to a cluster: what is common to all of them is done here. */
 export interface ClusterCommand<T> {
@@ -29,7 +29,7 @@ export interface Cluster {
   readonly request: Request;
   /** -n, else that of the kubeconfig's context, else default. */
   readonly namespace: string;
-  readonly page: Page;
+  readonly page: Layout;
   readonly io: Io;
 }
 
@@ -72,7 +72,7 @@ export async function runClusterCommand<T>(
     const connection = await connect({ ...(await clusterOf(request, io)), env: io.env });
     const client = new KubeClient(connection);
     const namespace = request.own.get('namespace') ?? (connection.namespace || 'default');
-    const page = pageFor(io.terminal, io.env);
+    const page = layoutFor(io.terminal, io.env);
     const cluster = { client, settings: parsed.settings, request, namespace, page, io };
     return await run(wanted, cluster).finally(() => client.close());
   } catch (error) {

@@ -1,7 +1,8 @@
 import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { type Environment, parseSettings } from '../../config/parse-settings.ts';
+import type { Environment } from '../../config/options/option-table.ts';
+import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';

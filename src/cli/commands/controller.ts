@@ -12,13 +12,14 @@ import { shrinkAtRest } from '../../runtime/heap-at-rest.ts';
 import { setV8Flags } from '../../runtime/v8-flags.ts';
 import { createAlerts } from '../../telemetry/alerts.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
-import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
+import { type ControllerMetrics, controllerMetrics } from '../../telemetry/metric-tables/controller.ts';
 import { createServer } from '../../telemetry/server.ts';
 import { createWebhook } from '../../telemetry/webhook.ts';
-import { controllerHelp, pageFor } from '../help.ts';
+import { controllerHelp } from '../help.ts';
 import { publishMetaInfo } from '../info/meta-info.ts';
 import { publishing } from '../info/publish-info.ts';
 import type { Io } from '../terminal/io.ts';
+import { layoutFor } from '../terminal/layout.ts';
 import { VERSION } from '../version.ts';
 
 const USAGE = '\nUsage: attune [controller] [flags]\nSee attune controller --help for what each flag does.\n';
@@ -35,7 +36,7 @@ export async function runControllerCommand(argv: readonly string[], io: Io): Pro
   if (!parsed.ok) {
     for (const problem of parsed.problems) io.stderr(`Error: ${problem}\n`);
     if (parsed.problems.length > 0) io.stderr(USAGE);
-    else io.stdout(controllerHelp(pageFor(io.terminal, io.env)));
+    else io.stdout(controllerHelp(layoutFor(io.terminal, io.env)));
     return parsed.problems.length > 0 ? 1 : 0;
   }
   const log = createLog({
@@ -64,7 +65,7 @@ export async function startController(
   log: Log,
   io: Io & { readonly onOutcome?: (outcome: Outcome) => void; readonly onReady?: () => void },
 ): Promise<void> {
-  const metrics = createMetrics({ byNamespace: settings.metricsByNamespace });
+  const metrics = controllerMetrics({ byNamespace: settings.metricsByNamespace });
   const { kubeconfig, context } = settings;
   const connection = await connect({ kubeconfig, context: context || undefined, env: io.env });
   sayWhoStarts(settings, connection, log);
@@ -87,13 +88,7 @@ export async function startController(
   });
   const options = { ...settings, ownNamespace: settings.ownNamespace || connection.namespace || '' };
   const leadership: Leadership = settings.enableHa
-    ? electedLeadership({
-        client,
-        clock,
-        report: report.system,
-        namespace: settings.podNamespace,
-        identity: settings.podName,
-      })
+    ? electedLeadership({ client, clock, report: report.system, ...candidateOf(settings) })
     : aloneLeadership();
   let ready = false;
   const server = createServer({
@@ -132,6 +127,12 @@ export async function startController(
   client.close();
 }
 
+const candidateOf = ({ podNamespace, podName, compat }: Settings) => ({
+  namespace: podNamespace,
+  identity: podName,
+  leadsOnce: compat,
+});
+
 /** Who starts on the wrong cluster is to see it in the first line. */
 function sayWhoStarts({ compat, scope }: Settings, { server, context }: Connection, log: Log): void {
   // Upstream's words, in both modes: people search their logs for them.
@@ -163,7 +164,7 @@ const METHOD = {
   delete: 'DELETE',
 };
 
-function restMetrics(metrics: Metrics) {
+function restMetrics(metrics: ControllerMetrics) {
   return (call: { verb: keyof typeof METHOD; code: string; ms: number; host: string }): void => {
     metrics.increment('rest_client_requests_total', { code: call.code, method: METHOD[call.verb], host: call.host });
     metrics.observe(
@@ -188,7 +189,7 @@ function eventSink(client: KubeClient, report: () => Report): EventSink {
 }
 
 /** The sink keeps its own score; what came since the last look is added. */
-function countEvents(metrics: Metrics, events: EventSink): void {
+function countEvents(metrics: ControllerMetrics, events: EventSink): void {
   const known = { sent: 0, failed: 0, dropped: 0 };
   const words = { sent: 'success', failed: 'error', dropped: 'dropped' } as const;
   metrics.beforeRender(() => {

@@ -10,10 +10,10 @@ import { mustExist } from '../cluster/namespace.ts';
 import { type Answer, answerTo, type Consequence } from '../explain/answer.ts';
 import { beginJudging, type Judging } from '../explain/judging.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
-import type { Page } from '../help.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
 import type { Io } from '../terminal/io.ts';
+import type { Layout } from '../terminal/layout.ts';
 import { painter, table } from '../terminal/table.ts';
 
 const USAGE = `attune impact KIND/NAME [-o json] [flags of the controller]
@@ -103,7 +103,7 @@ function unknown({ source, complete }: ImpactReport, { snapshot }: Judging): str
   return `there is no ${kind} ${namespace}/${name}, and ${nobody}${guess ? `; did you mean ${guess}?` : ''}\n${there}`;
 }
 
-function text({ source, presence, judgedBy, notes, complete, workloads }: ImpactReport, page: Page): string {
+function text({ source, presence, judgedBy, notes, complete, workloads }: ImpactReport, page: Layout): string {
   const paint = painter(page);
   const rolling = workloads.filter(({ rolls }) => rolls).length;
   const title = paint('bold', `${source.kind} ${source.namespace}/${source.name}`);

@@ -1,7 +1,7 @@
 import type { PauseStep } from '../../domain/plan/pause.ts';
 import type { Timing } from '../../domain/plan/timing.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
-import type { Page } from '../help.ts';
+import type { Layout } from '../terminal/layout.ts';
 import { type Paint, painter, span, table } from '../terminal/table.ts';
 import type { Consequence } from './answer.ts';
 import type { Explanation, Mark } from './explanation.ts';
@@ -27,7 +27,7 @@ export interface WorkloadReport {
   readonly events: readonly ReloaderEvent[];
 }
 
-export function explanationText(report: WorkloadReport, page: Page, nowMs: number): string {
+export function explanationText(report: WorkloadReport, page: Layout, nowMs: number): string {
   const paint = painter(page);
   const { kind, namespace, name } = report.workload;
   const blocks = [
@@ -66,7 +66,7 @@ function pauseText({ byReloader, step }: NonNullable<WorkloadReport['paused']>, 
 
 const ago = (time: string, nowMs: number): string => `${span(nowMs - Date.parse(time))} ago`;
 
-function sourceText(explanation: Explanation, report: WorkloadReport, page: Page, nowMs: number): string {
+function sourceText(explanation: Explanation, report: WorkloadReport, page: Layout, nowMs: number): string {
   const paint = painter(page);
   const { source, rolls, because, rule, cures, mark, state, presence } = explanation;
   const sign = rolls ? paint('green', '✓') : paint('red', '✗');
@@ -113,7 +113,7 @@ const MARKS: Readonly<Record<Mark['found'], string>> = {
 
 const markText = ({ place, container, found }: Mark): string => `${place} for container ${container} ${MARKS[found]}`;
 
-function eventsText(events: readonly ReloaderEvent[], page: Page, nowMs: number): string {
+function eventsText(events: readonly ReloaderEvent[], page: Layout, nowMs: number): string {
   const paint = painter(page);
   const rows = events.map(({ at, type, reason, message }) => [
     ago(at, nowMs),

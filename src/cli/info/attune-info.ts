@@ -2,10 +2,10 @@ import type { DataObject } from '../../api/objects.ts';
 import { type ParsedSettings, parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 
-/** The ConfigMap beside the ledger in which a controller tells everybody what it is and how it is set. */
+/** The ConfigMap in which a controller publishes its version and flags, in the namespace of the ledger. */
 export const INFO_NAME = 'attune-info';
 
-/** What stands in it; nothing that may hold a credential. */
+/** Its content; nothing that may hold a credential. */
 export interface AttuneInfo {
   readonly namespace: string;
   readonly version: string;
@@ -15,7 +15,7 @@ export interface AttuneInfo {
   readonly publishedAt: string;
   /** As one would type them. */
   readonly flags: readonly string[];
-  /** Names of flags that are set, but whose values are not told. */
+  /** Names of flags that are set, but whose values are not published. */
   readonly withheld: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function infoData({ published, compat }: Settings, version: string, ident
   };
 }
 
-/** Whatever is missing reads as empty: the one who wrote it may be of another version. */
+/** What is missing reads as empty: another version may have written it. */
 export function readInfo({ metadata, data }: DataObject): AttuneInfo {
   const linesOf = (key: string): readonly string[] => (data?.[key] ?? '').split('\n').filter((line) => line !== '');
   return {
@@ -43,13 +43,13 @@ export function readInfo({ metadata, data }: DataObject): AttuneInfo {
   };
 }
 
-/** That something is posted decides that nothing is rolled; where to is of no interest. */
+/** With a webhook nothing is rolled; its address is not needed to judge that. */
 const STAND_INS: Readonly<Record<string, string>> = { 'webhook-url': 'http://withheld.invalid' };
 
-/** The settings of who published it, as far as they are told. */
+/** The settings of the controller that published it, as far as they are known. */
 export function publishedSettings({ namespace, identity, flags, withheld }: AttuneInfo): ParsedSettings {
   const standIns = withheld.flatMap((flag) => (STAND_INS[flag] ? [`--${flag}=${STAND_INS[flag]}`] : []));
-  // An election asks for both names.
+  // With --enable-ha both are required.
   const env = { POD_NAME: identity || 'unknown', POD_NAMESPACE: namespace };
   return parseSettings([...flags, ...standIns], env);
 }

@@ -4,16 +4,16 @@ import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { type AttuneInfo, INFO_NAME, readInfo } from './attune-info.ts';
 
-/** What there is to read, and where one could not look. */
+/** What was found, and where we could not look. */
 export interface FoundInfos {
   readonly infos: readonly AttuneInfo[];
   /** The namespaces that were looked into by name; undefined: all were listed. */
   readonly lookedInto: readonly string[] | undefined;
-  /** Of those, where it may not be read. To who has few rights, what does not exist looks the same. */
+  /** Those of them where it may not be read. With few rights, a ConfigMap that does not exist looks the same. */
   readonly forbidden: readonly string[];
 }
 
-/** What controllers tell about themselves in all namespaces; where these may not be listed, in the likely ones. */
+/** What controllers published, in all namespaces or, where these may not be listed, in the likely ones. */
 export async function findInfos(client: KubeClient, likely: readonly string[]): Promise<FoundInfos> {
   const infos = await listed(client);
   return infos ? { infos, lookedInto: undefined, forbidden: [] } : await findInfosIn(client, likely);

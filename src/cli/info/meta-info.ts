@@ -3,12 +3,11 @@ import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { metaInfo } from '../../telemetry/meta-info.ts';
 import { VERSION } from '../version.ts';
 
 const NAME = 'reloader-meta-info';
 
-/** Writes down what runs here and how it is set, as upstream does; tools read it. */
+/** Publishes version and settings as upstream does; tools read it. */
 export async function publishMetaInfo(client: KubeClient, settings: Settings, log: Log): Promise<void> {
   const namespace = settings.metaInfoNamespace;
   if (namespace === '') return;
@@ -34,3 +33,73 @@ async function write(client: KubeClient, namespace: string, body: unknown): Prom
     await client.create(CONFIG_MAPS, namespace, body);
   }
 }
+
+interface Build {
+  readonly version: string;
+  readonly commit: string;
+  /** RFC 3339; '': unknown. */
+  readonly commitTime: string;
+  readonly nodeVersion: string;
+}
+
+/** `data` of the ConfigMap reloader-meta-info: three JSON texts with Stakater's keys in Stakater's order. */
+export function metaInfo(
+  settings: Settings,
+  build: Build,
+): Record<'buildInfo' | 'reloaderOptions' | 'deploymentInfo', string> {
+  return {
+    buildInfo: JSON.stringify({
+      // The key is Stakater's, and there is no Go here.
+      goVersion: `node ${build.nodeVersion}`,
+      releaseVersion: build.version,
+      commitHash: build.commit,
+      commitTime: build.commitTime || '0001-01-01T00:00:00Z',
+      edition: 'oss',
+    }),
+    reloaderOptions: JSON.stringify(optionsOf(settings)),
+    deploymentInfo: JSON.stringify({ name: settings.deploymentName, namespace: settings.metaInfoNamespace }),
+  };
+}
+
+function optionsOf(settings: Settings) {
+  const { keys, scope } = settings;
+  return {
+    autoReloadAll: settings.autoReloadAll,
+    configmapUpdateOnChangeAnnotation: keys.named.ConfigMap,
+    secretUpdateOnChangeAnnotation: keys.named.Secret,
+    secretProviderClassUpdateOnChangeAnnotation: keys.named.SecretProviderClass,
+    reloaderAutoAnnotation: keys.auto,
+    ignoreResourceAnnotation: keys.ignore,
+    configmapReloaderAutoAnnotation: keys.typedAuto.ConfigMap,
+    secretReloaderAutoAnnotation: keys.typedAuto.Secret,
+    secretProviderClassReloaderAutoAnnotation: keys.typedAuto.SecretProviderClass,
+    configmapExcludeReloaderAnnotation: keys.exclude.ConfigMap,
+    secretExcludeReloaderAnnotation: keys.exclude.Secret,
+    secretProviderClassExcludeReloaderAnnotation: keys.exclude.SecretProviderClass,
+    autoSearchAnnotation: keys.search,
+    searchMatchAnnotation: keys.match,
+    rolloutStrategyAnnotation: 'reloader.stakater.com/rollout-strategy',
+    pauseDeploymentAnnotation: keys.pausePeriod,
+    pauseDeploymentTimeAnnotation: keys.pausedAt,
+    logFormat: settings.logFormat,
+    logLevel: settings.logLevel,
+    isArgoRollouts: settings.isArgoRollouts,
+    reloadStrategy: settings.reloadStrategy,
+    reloadOnCreate: settings.reloadOnCreate,
+    reloadOnDelete: settings.reloadOnDelete,
+    syncAfterRestart: settings.syncAfterRestart,
+    enableHA: settings.enableHa,
+    enableCSIIntegration: settings.enableCsiIntegration,
+    // A webhook's URL is often its password, and everybody in the namespace can read this.
+    webhookUrl: settings.webhookUrl === '' ? '' : 'set',
+    resourcesToIgnore: [...settings.resourcesToIgnore],
+    workloadTypesToIgnore: settings.ignoredWorkloadTypes,
+    namespaceSelectors: listOf('selector' in scope ? scope.selector : undefined),
+    resourceSelectors: listOf(settings.resourceLabelSelector),
+    namespacesToIgnore: 'ignore' in scope ? scope.ignore : [],
+    enablePProf: settings.enablePprof,
+    pprofAddr: settings.pprofAddr,
+  };
+}
+
+const listOf = (text: string | undefined): readonly string[] => (text ? [text] : []);

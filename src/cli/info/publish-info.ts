@@ -23,10 +23,10 @@ interface PublishDeps {
   readonly mayWrite: () => boolean;
 }
 
-// What the server refuses for good is tried again so often: somebody may follow the cure.
+// How often a refused write is tried again: somebody may have granted the right.
 const AGAIN_MS = 600_000;
 
-/** The same leadership; whoever begins to lead publishes what it is and how it is set. */
+/** The same leadership; at the beginning of each term version and flags are published. */
 export function publishing(leadership: Leadership, given: Omit<PublishDeps, 'mayWrite'>): Leadership {
   return {
     ...leadership,
@@ -39,7 +39,7 @@ export function publishing(leadership: Leadership, given: Omit<PublishDeps, 'may
   };
 }
 
-/** Beside the work, and never in its way: what cannot be published is told, once, and rolls nothing less. */
+/** Runs beside the work: a failure is reported once, and delays nothing. */
 async function publish(deps: PublishDeps, term: AbortSignal): Promise<void> {
   for (let wasTold = false; !term.aborted; wasTold = true) {
     try {
@@ -48,7 +48,7 @@ async function publish(deps: PublishDeps, term: AbortSignal): Promise<void> {
     } catch (error) {
       if (term.aborted) return;
       tell(deps, error, wasTold);
-      // With upstream's rights it need not be allowed, and upstream would not ask again and again.
+      // With upstream's rights it may not be allowed, and upstream would not try again.
       if (deps.settings.compat) return;
       await pause(deps.clock, AGAIN_MS, term);
     }
@@ -64,7 +64,7 @@ function tell({ log, settings }: PublishDeps, error: unknown, wasTold: boolean):
 
 const RIGHTS = `create on configmaps, get and update on the one named ${INFO_NAME},`;
 
-/** Looks first: a start that changes nothing writes nothing. */
+/** Reads first: where nothing has changed, nothing is written. */
 async function write(deps: PublishDeps, attempt = 1): Promise<void> {
   const { client, settings, mayWrite } = deps;
   if (!mayWrite()) return;

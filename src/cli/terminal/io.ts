@@ -1,4 +1,4 @@
-/** What a command needs of the world. */
+/** What a command uses of its process. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Each is given whole lines, with their ends; on a terminal also one that is rewritten while somebody waits. */

@@ -1,25 +1,25 @@
 import { constants } from 'node:os';
 
-/** Asks for an end, and the work is finished or undone first. */
+/** The work is finished or undone first. */
 const POLITE = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Ctrl-\: no patience left. */
+/** Ctrl-\ ends the program without that. */
 const AT_ONCE = 'SIGQUIT';
 
 /**
- * One Ctrl-C comes twice: the terminal sends it to everybody in the foreground, and npm passes on what it got. Nobody
- * has waited and lost patience within so little time.
+ * One Ctrl-C arrives twice: the terminal sends it to every process in the foreground, and npm passes its own on. A user
+ * who presses it again does so later than this.
  */
 const SAME_STOP_MS = 1000;
 
-/** Where signals come from, and how a program ends that is not to wait for anything. */
+/** Where signals come from, and how the program ends at once. */
 export interface SignalSource {
   on(name: NodeJS.Signals, listener: (name: NodeJS.Signals) => void): unknown;
   exit(code: number): void;
 }
 
 /**
- * Says when the user wants to stop. Whoever asks once more, after a moment, is not kept waiting: then only that is done
- * which is done at every exit.
+ * Aborted when the user wants to stop. A second request, after a moment, ends the process at once: then only the exit
+ * handlers run.
  */
 export function stopSignal(source: SignalSource = process, now: () => number = () => performance.now()): AbortSignal {
   const stop = new AbortController();
@@ -42,8 +42,8 @@ export function stopSignal(source: SignalSource = process, now: () => number = (
 const LOOK_MS = 500;
 
 /**
- * Aborts when npm ran this program and is gone: npm passes on some signals and dies of the others, and then nobody is
- * left who would end what it ran.
+ * Aborted when npm ran this program and is gone: npm passes on some signals and dies of the others, and then nobody
+ * would end this program.
  */
 export function endOfNpm(env: Readonly<Record<string, string | undefined>>): AbortSignal {
   const gone = new AbortController();

@@ -1,15 +1,15 @@
-import type { Page } from '../help.ts';
+import type { Layout } from './layout.ts';
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 
 /** Text for people: coloured where that is welcome. */
 export type Paint = (style: keyof typeof STYLES, text: string) => string;
 
-export const painter = ({ colour }: Page): Paint =>
+export const painter = ({ colour }: Layout): Paint =>
   colour ? (style, text) => `\x1b[${STYLES[style]}m${text}\x1b[0m` : (_, text) => text;
 
-/** Columns as wide as their widest cell; the last one wraps within the page, under itself, or below a row too wide. */
-export function table(rows: readonly (readonly string[])[], { width }: Page, indent = 0): string {
+/** Columns as wide as their widest cell; the last one wraps within the width, under itself, or below a row too wide. */
+export function table(rows: readonly (readonly string[])[], { width }: Layout, indent = 0): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns - 1 }, (_, at) => Math.max(...rows.map((row) => visible(row[at] ?? ''))));
   const beside = indent + widths.reduce((sum, each) => sum + each + GAP, 0);

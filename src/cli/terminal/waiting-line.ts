@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 
-/** What somebody sees who waits long: what is being done, how far it is, and how long it has taken. */
+/** Shows during a long wait what is being done, how far it is, and how long it has taken. */
 export interface WaitingLine {
-  /** Something that stays to be read. */
+  /** A line that stays. */
   say(line: string): void;
   /** What is done at this moment; replaces what was done before. */
   now(state: string): void;
-  /** Nobody waits any more. */
+  /** The wait is over. */
   end(): void;
 }
 
@@ -17,7 +17,7 @@ interface Output {
   readonly indent?: string;
 }
 
-/** A line that is rewritten shows that it goes on; a log is to be read afterwards. */
+/** How often the line is rewritten on a terminal, and how often one is added to a log. */
 const REWRITE_MS = 1000;
 const LOG_MS = 12_000;
 const COLUMNS = 80;
@@ -42,7 +42,7 @@ export function waitingLine({ write, terminal, env, indent = '' }: Output, clock
   const show = (): void => {
     if (state === undefined) return;
     const line = `${indent}${elapsed(clock.now() - began)} ${state}`;
-    // A line that wraps could not be taken back. A terminal without a size says 0.
+    // A line that wraps could not be rewritten. A terminal without a size says 0.
     write(rewrites ? `${CLEAR}${cut(line, (terminal.columns || COLUMNS) - 1)}` : `${line}\n`);
   };
   const tick = (): void => {

@@ -12,8 +12,8 @@ import { logFile } from '../../sandbox/processes/process-logs.ts';
 import type { Say, ShowStatus } from '../../sandbox/progress.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { startController } from '../commands/controller.ts';
-import { type Page, pageFor } from '../help.ts';
 import type { Io } from '../terminal/io.ts';
+import { type Layout, layoutFor } from '../terminal/layout.ts';
 import { type Paint, painter, table } from '../terminal/table.ts';
 import { whileWaiting } from '../terminal/waiting-line.ts';
 import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo } from './demo.ts';
@@ -26,7 +26,7 @@ const INDENT = '   ';
 /** The steps of the tour. Each prints what it does, does it, and checks the result in the cluster. */
 export class Tour {
   readonly #io: Io;
-  readonly #page: Page;
+  readonly #page: Layout;
   readonly #paint: Paint;
   readonly #began = performance.now();
   readonly #controllerStop = new AbortController();
@@ -38,7 +38,7 @@ export class Tour {
 
   constructor(io: Io) {
     this.#io = io;
-    this.#page = pageFor(io.terminal, io.env);
+    this.#page = layoutFor(io.terminal, io.env);
     this.#paint = painter(this.#page);
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { kindNamed } from '../../api/kinds.ts';
 import { CONFIG_MAPS, NAMESPACES, type Resource, SECRETS } from '../../api/resources.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import type { FollowedReport } from './access.ts';
+import type { FollowedKind, Role } from './access.ts';
 import { Readiness } from './readiness.ts';
 
 const DEPLOYMENTS = kindNamed('Deployment') as Resource;
@@ -16,6 +16,13 @@ const unauthorized = new KubeError({
   detail: 'api.test:6443 does not accept the token',
 });
 const down = new KubeError({ verb: 'list', path: '/x', status: 503, reason: 'ServiceUnavailable' });
+
+const ROLES = new Map<Resource, Role>([
+  [CONFIG_MAPS, 'source'],
+  [SECRETS, 'source'],
+  [NAMESPACES, 'namespace'],
+]);
+const roleOf = (resource: Resource): Role => ROLES.get(resource) ?? 'workload';
 
 /** What was said and shown so far, in order. */
 function world({ compat = false, workloads = true, elects = false } = {}) {
@@ -33,8 +40,8 @@ function world({ compat = false, workloads = true, elects = false } = {}) {
     onReady: () => told.push('ready'),
     onUnready: () => told.push('unready'),
   });
-  const follow = (...resources: readonly Resource[]): FollowedReport[] =>
-    resources.map((resource) => readiness.access.follows(resource, {}));
+  const follow = (...resources: readonly Resource[]): FollowedKind[] =>
+    resources.map((resource) => readiness.access.follows(roleOf(resource), resource, {}));
   const news = () => told.splice(0);
   return { readiness, stop, follow, news };
 }
@@ -46,9 +53,9 @@ const nothing = async () => {};
 test('ready is who has begun, is prepared, and can follow a source and a workload', async () => {
   const { readiness, follow, news } = world();
   const [configMaps, , deployments] = follow(CONFIG_MAPS, SECRETS, DEPLOYMENTS) as [
-    FollowedReport,
+    FollowedKind,
     unknown,
-    FollowedReport,
+    FollowedKind,
   ];
   const prepared = Promise.withResolvers<void>();
   configMaps.listed();
@@ -64,12 +71,7 @@ test('ready is who has begun, is prepared, and can follow a source and a workloa
 test('what is missing is told once, when all is known, and again when it is something else', async () => {
   const { readiness, follow, news } = world();
   const kinds = follow(CONFIG_MAPS, SECRETS, DEPLOYMENTS, JOBS);
-  const [configMaps, secrets, deployments, jobs] = kinds as [
-    FollowedReport,
-    FollowedReport,
-    FollowedReport,
-    FollowedReport,
-  ];
+  const [configMaps, secrets, deployments, jobs] = kinds as [FollowedKind, FollowedKind, FollowedKind, FollowedKind];
   for (const kind of [configMaps, secrets, deployments]) kind.unavailable(forbidden);
   expect(news()).toEqual([]);
   for (const kind of [jobs, jobs, deployments]) kind.unavailable(forbidden);
@@ -95,7 +97,7 @@ test('what is missing is told once, when all is known, and again when it is some
 
 test('who has become able prepares once more before it says so', async () => {
   const { readiness, follow, news } = world();
-  const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedReport, FollowedReport];
+  const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedKind, FollowedKind];
   const prepared: (() => void)[] = [];
   const begun = readiness.begin(() => new Promise((resolve) => prepared.push(resolve)));
   for (const kind of [configMaps, deployments]) kind.listed();
@@ -111,7 +113,7 @@ test('who has become able prepares once more before it says so', async () => {
 describe('what does not count', () => {
   test('an outage of what could be listed; a watch that is refused where a listing is enough', async () => {
     const { readiness, follow, news } = world();
-    const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedReport, FollowedReport];
+    const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedKind, FollowedKind];
     for (const kind of [configMaps, deployments]) kind.listed();
     configMaps.watching();
     await readiness.begin(nothing);
@@ -126,7 +128,7 @@ describe('what does not count', () => {
 
   test('anything, once the end has been asked for', async () => {
     const { readiness, follow, news, stop } = world();
-    const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedReport, FollowedReport];
+    const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedKind, FollowedKind];
     stop.abort();
     await readiness.begin(nothing);
     for (const kind of [configMaps, deployments]) kind.listed();
@@ -139,7 +141,7 @@ describe('what does not count', () => {
 
   test('workloads, where changes are only told to somebody', async () => {
     const { readiness, follow, news } = world({ workloads: false });
-    const [secrets] = follow(SECRETS) as [FollowedReport];
+    const [secrets] = follow(SECRETS) as [FollowedKind];
     secrets.listed();
     secrets.watching();
     await readiness.begin(nothing);
@@ -165,9 +167,9 @@ test.each([true, false])('a credential that is refused is told as such, once (co
 test('a kind that holds up the start is named, though others can be followed', async () => {
   const { follow, news } = world();
   const [configMaps, deployments, jobs] = follow(CONFIG_MAPS, DEPLOYMENTS, JOBS) as [
-    FollowedReport,
-    FollowedReport,
-    FollowedReport,
+    FollowedKind,
+    FollowedKind,
+    FollowedKind,
   ];
   for (const kind of [configMaps, deployments]) kind.listed();
   configMaps.watching();
@@ -177,7 +179,7 @@ test('a kind that holds up the start is named, though others can be followed', a
 
 test('a source whose watch never begins is named, too', async () => {
   const { readiness, follow, news } = world();
-  const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedReport, FollowedReport];
+  const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedKind, FollowedKind];
   for (const kind of [configMaps, deployments]) kind.listed();
   await readiness.begin(nothing);
   for (const failures of [1, 2, 3, 4, 5, 6, 7]) configMaps.failing(down, failures);
@@ -189,9 +191,9 @@ test('a source whose watch never begins is named, too', async () => {
 test('who is to see only some namespaces has to see which', async () => {
   const { readiness, follow, news } = world();
   const [namespaces, configMaps, deployments] = follow(NAMESPACES, CONFIG_MAPS, DEPLOYMENTS) as [
-    FollowedReport,
-    FollowedReport,
-    FollowedReport,
+    FollowedKind,
+    FollowedKind,
+    FollowedKind,
   ];
   for (const kind of [configMaps, deployments]) kind.listed();
   configMaps.watching();
@@ -202,9 +204,10 @@ test('who is to see only some namespaces has to see which', async () => {
 
 test('source and workload have to be in the same namespace', async () => {
   const { readiness, news } = world();
-  const at = (resource: Resource, namespace: string) => readiness.access.follows(resource, { namespace });
-  const sources = ['a', 'b'].map((name) => at(CONFIG_MAPS, name)) as [FollowedReport, FollowedReport];
-  const workloads = ['a', 'b'].map((name) => at(DEPLOYMENTS, name)) as [FollowedReport, FollowedReport];
+  const at = (resource: Resource, namespace: string) =>
+    readiness.access.follows(roleOf(resource), resource, { namespace });
+  const sources = ['a', 'b'].map((name) => at(CONFIG_MAPS, name)) as [FollowedKind, FollowedKind];
+  const workloads = ['a', 'b'].map((name) => at(DEPLOYMENTS, name)) as [FollowedKind, FollowedKind];
   await readiness.begin(nothing);
   sources[0].listed();
   sources[0].watching();
@@ -218,13 +221,13 @@ test('source and workload have to be in the same namespace', async () => {
 
 test('who may not be elected is not ready to take over', async () => {
   const { readiness, follow, news } = world({ elects: true });
-  const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedReport, FollowedReport];
+  const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedKind, FollowedKind];
   for (const kind of [configMaps, deployments]) kind.listed();
   configMaps.watching();
   await readiness.begin(nothing);
   expect(news()).toEqual([]);
-  readiness.barred(forbidden);
+  readiness.leaseRefused(forbidden);
   expect(news()).toEqual([expect.stringMatching(/^not: it may not take part in the election.*; grant get, watch/)]);
-  readiness.barred(undefined);
+  readiness.leaseRefused(undefined);
   await expect.poll(news).toEqual(READY);
 });

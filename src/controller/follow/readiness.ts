@@ -1,7 +1,14 @@
 import type { KubeError } from '../../kube/kube-error.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
 import { Access } from './access.ts';
-import { barredFromLease, hindrance, isEnough, type NotReady, obstruction, refusedCredential } from './hindrance.ts';
+import {
+  canWork,
+  type NotReady,
+  notReadyBecause,
+  refusedCredential,
+  refusedLease,
+  startDelayedBy,
+} from './not-ready.ts';
 
 export interface ReadinessDeps {
   readonly signal: AbortSignal;
@@ -11,8 +18,8 @@ export interface ReadinessDeps {
   readonly workloads: boolean;
   /** Whether a leader is elected: ready is who leads, or knows who does and could take over. */
   readonly elects: boolean;
-  readonly report: { notReady(hindrance: NotReady, wasReady: boolean): void };
-  readonly metrics: Pick<Metrics, 'set'>;
+  readonly report: { notReady(why: NotReady, wasReady: boolean): void };
+  readonly metrics: Pick<ControllerMetrics, 'set'>;
   readonly onReady: () => void;
   readonly onUnready: () => void;
 }
@@ -20,20 +27,20 @@ export interface ReadinessDeps {
 /**
  * Whether work can be done, and what is said about it.
  *
- * Ready is who has begun, has prepared for a crash since the work became possible, and has enough rights. What is missing
- * is told once, and again when it is something else. Nothing is told once the end has been asked for.
+ * Ready means: begun, prepared for a crash since the work became possible, and enough rights. What is missing is told
+ * once, and again when it is something else. Nothing is told once the end has been asked for.
  */
 export class Readiness {
   readonly #deps: ReadinessDeps;
-  readonly access = new Access(() => this.#look());
+  readonly access = new Access(() => this.#update());
   #prepare: (() => Promise<void>) | undefined;
   #isPreparing = false;
   #isReady = false;
-  #wasEnough = false;
+  #couldWork = false;
   /** Something became possible that the last preparation may not have known. */
   #isOutdated = false;
-  #said: string | undefined;
-  #barred: NotReady | undefined;
+  #reported: string | undefined;
+  #leaseRefusal: NotReady | undefined;
   #isElectable: boolean;
 
   constructor(deps: ReadinessDeps) {
@@ -44,8 +51,8 @@ export class Readiness {
   /** Everything is listed that may be: ready as soon as `prepare` is done and the rights are enough. */
   async begin(prepare: () => Promise<void>): Promise<void> {
     this.#prepare = prepare;
-    await this.#strive();
-    this.#look();
+    await this.#becomeReady();
+    this.#update();
   }
 
   /** A call that everything waits for was refused because of who we are. */
@@ -54,46 +61,47 @@ export class Readiness {
   }
 
   /** Why we cannot be elected; undefined: we can. */
-  barred(error: KubeError | undefined): void {
+  leaseRefused(error: KubeError | undefined): void {
     this.#isElectable = error === undefined;
-    this.#barred = error && barredFromLease(error);
-    this.#look();
+    this.#leaseRefusal = error && refusedLease(error);
+    this.#update();
   }
 
-  #look(): void {
+  #update(): void {
     const { signal, compat, workloads } = this.#deps;
     if (signal.aborted) return;
     const { followed } = this.access;
-    const isNowEnough = compat || (isEnough(followed, { workloads }) && this.#isElectable);
-    if (isNowEnough && !this.#wasEnough) this.#isOutdated = true;
-    this.#wasEnough = isNowEnough;
-    if (!isNowEnough) this.#hindered(hindrance(followed, { workloads }) ?? this.#barred ?? this.#obstruction());
-    else if (this.#prepare === undefined) this.#hindered(this.#obstruction());
-    else if (!this.#isReady) void this.#strive();
+    const canWorkNow = compat || (canWork(followed, { workloads }) && this.#isElectable);
+    if (canWorkNow && !this.#couldWork) this.#isOutdated = true;
+    this.#couldWork = canWorkNow;
+    if (!canWorkNow)
+      this.#becomeUnready(notReadyBecause(followed, { workloads }) ?? this.#leaseRefusal ?? this.#delay());
+    else if (this.#prepare === undefined) this.#becomeUnready(this.#delay());
+    else if (!this.#isReady) void this.#becomeReady();
   }
 
-  #obstruction(): NotReady | undefined {
-    return this.#prepare ? undefined : obstruction(this.access.followed);
+  #delay(): NotReady | undefined {
+    return this.#prepare ? undefined : startDelayedBy(this.access.followed);
   }
 
-  #hindered(by: NotReady | undefined): void {
-    if (!by) return;
+  #becomeUnready(why: NotReady | undefined): void {
+    if (!why) return;
     const wasReady = this.#isReady;
     this.#isReady = false;
     if (wasReady) {
       this.#deps.metrics.set('attune_ready', {}, 0);
       this.#deps.onUnready();
     }
-    this.#tell(by, wasReady);
+    this.#tell(why, wasReady);
   }
 
-  #tell(by: NotReady, wasReady = false): void {
-    if (by.message === this.#said || this.#deps.signal.aborted) return;
-    this.#said = by.message;
-    this.#deps.report.notReady(by, wasReady);
+  #tell(why: NotReady, wasReady = false): void {
+    if (why.message === this.#reported || this.#deps.signal.aborted) return;
+    this.#reported = why.message;
+    this.#deps.report.notReady(why, wasReady);
   }
 
-  async #strive(): Promise<void> {
+  async #becomeReady(): Promise<void> {
     if (this.#isPreparing || !this.#prepare) return;
     this.#isPreparing = true;
     do {
@@ -101,9 +109,9 @@ export class Readiness {
       await this.#prepare();
     } while (this.#isOutdated && !this.#deps.signal.aborted);
     this.#isPreparing = false;
-    if (!this.#wasEnough || this.#isReady || this.#deps.signal.aborted) return;
+    if (!this.#couldWork || this.#isReady || this.#deps.signal.aborted) return;
     this.#isReady = true;
-    this.#said = undefined;
+    this.#reported = undefined;
     this.#deps.metrics.set('attune_ready', {}, 1);
     this.#deps.onReady();
   }

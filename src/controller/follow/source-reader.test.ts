@@ -11,9 +11,10 @@ const secret = (name: string): SourceRef => ({ kind: 'Secret', namespace: 'shop'
 const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
 const object = (name: string) => ({ metadata: { namespace: 'shop', name, uid: name, resourceVersion: '7' }, data: {} });
 
-const running: SourceReader[] = [];
+let stop = new AbortController();
 afterEach(() => {
-  for (const reader of running.splice(0)) reader.stop();
+  stop.abort();
+  stop = new AbortController();
 });
 
 /** On a server that gives everything but what `mayGive` keeps back. */
@@ -34,8 +35,7 @@ async function reading(mayGive: (exchange: Exchange) => boolean) {
     read: ({ name }, found) => void read.push(`${name} ${found?.metadata.resourceVersion}`),
     report: new WatchReport(deps),
   });
-  running.push(reader);
-  void reader.run();
+  void reader.run(stop.signal);
   return { api, clock, reader, read, known, lines, metric };
 }
 

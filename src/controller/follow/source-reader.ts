@@ -24,14 +24,14 @@ export interface SourceReaderDeps {
 }
 
 const WORKERS = 16;
-// Rights that are missing may be granted one day, and nothing tells us.
+// Rights that are missing may be granted later, and we are not told.
 const REFUSED_MS = 600_000;
-// From so many on, and if they are at least this part of what is there.
+// A namespace is listed if so many of its objects are wanted, and at least one in so many.
 const LIST_FROM = 32;
 const LIST_SHARE = 4;
 const RESOURCES = { ConfigMap: CONFIG_MAPS, Secret: SECRETS };
 
-/** The object is good only as long as the call lasts. */
+/** The object may be used only during the call. */
 type Take = (object: KubeObject | undefined) => void;
 
 interface Wanted {
@@ -41,15 +41,16 @@ interface Wanted {
   tried: boolean;
 }
 
-const whereabouts = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
+const placeOf = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
 
-/** Reads the bytes of sources that were listed without them, and that somebody turned out to use. Once each. */
+/** Reads the data of sources that were listed without it, and that some workload uses. Once each. */
 export class SourceReader {
   readonly #deps: SourceReaderDeps;
   readonly #queue: KeyedQueue<SourceKey>;
   readonly #wanted = new Map<SourceKey, Wanted>();
   /** Kinds and namespaces of which objects may not be read one by one. */
   readonly #listedOnly = new Set<string>();
+  #hasEnded = false;
 
   constructor(deps: SourceReaderDeps) {
     this.#deps = deps;
@@ -57,7 +58,7 @@ export class SourceReader {
     deps.client.onRecovery((lastedMs) => this.#queue.forgive(deps.clock.now() - lastedMs));
   }
 
-  /** How many somebody needs and nobody has read. */
+  /** How many are needed and not read yet. */
   get pending(): number {
     return [...this.#wanted.values()].filter(({ ref }) => this.#deps.isNeeded(ref)).length;
   }
@@ -72,11 +73,11 @@ export class SourceReader {
   }
 
   /**
-   * Reads many at once, as at a start: where they are a good part of what a namespace holds, listing it costs less than
-   * asking for each. What goes wrong here is left to the asking.
+   * Reads many at once, as at a start: where they are a good part of what a namespace holds, one listing costs less than
+   * reading each. What fails here is read one by one.
    */
   async readAll(refs: Iterable<SourceRef>, countIn: (kind: SourceKind, namespace: string) => number): Promise<void> {
-    const groups = Map.groupBy(new Map([...refs].map((ref) => [sourceKey(ref), ref])).values(), whereabouts);
+    const groups = Map.groupBy(new Map([...refs].map((ref) => [sourceKey(ref), ref])).values(), placeOf);
     for (const group of groups.values()) {
       const [{ kind, namespace } = { kind: 'SecretProviderClass' as const, namespace: '' }] = group;
       const isWorthIt = group.length >= LIST_FROM && group.length * LIST_SHARE >= countIn(kind, namespace);
@@ -101,32 +102,27 @@ export class SourceReader {
     for (const ref of left.values()) this.want(ref);
   }
 
-  /** Waits until everything wanted so far has been tried once. */
+  /** Waits until everything wanted so far has been tried once, or nothing is tried any more. */
   async settled(): Promise<void> {
+    if (this.#hasEnded) return;
     const untried = [...this.#wanted.values()].filter(({ tried }) => !tried);
     await Promise.all(untried.map(({ waiters }) => new Promise<void>((resolve) => waiters.push(resolve))));
   }
 
-  run(): Promise<void> {
-    return runWorkers(this.#queue, {
-      workers: WORKERS,
-      clock: this.#deps.clock,
-      handle: (key) => this.#read(key),
-      failed: (key, error) => {
-        if (!KubeError.is(error)) throw error;
-        const isPassing = isTransient(error);
-        this.#queue.retry(key, isPassing ? setbackOf(error) : { atLeastMs: REFUSED_MS * (1 + Math.random()) });
-        const wanted = this.#wanted.get(key);
-        if (!wanted) return;
-        this.#deps.report.unreadable(wanted.ref, error);
-        wanted.tried = true;
-        for (const waiter of wanted.waiters.splice(0)) waiter();
-      },
-    });
-  }
-
-  stop(): void {
-    this.#queue.close();
+  async run(signal: AbortSignal): Promise<void> {
+    const handle = (key: SourceKey): Promise<void> => this.#read(key);
+    const failed = (key: SourceKey, error: unknown): void => {
+      if (!KubeError.is(error)) throw error;
+      const isPassing = isTransient(error);
+      this.#queue.retry(key, isPassing ? setbackOf(error) : { atLeastMs: REFUSED_MS * (1 + Math.random()) });
+      const wanted = this.#wanted.get(key);
+      if (!wanted) return;
+      this.#deps.report.unreadable(wanted.ref, error);
+      wanted.tried = true;
+      for (const waiter of wanted.waiters.splice(0)) waiter();
+    };
+    await runWorkers(this.#queue, { workers: WORKERS, clock: this.#deps.clock, handle, failed }, signal);
+    this.#hasEnded = true;
     for (const { waiters } of this.#wanted.values()) for (const waiter of waiters) waiter();
   }
 
@@ -144,7 +140,7 @@ export class SourceReader {
     for (const waiter of waiters) waiter();
   }
 
-  /** Who may list may see everything, also one by its name: to be refused the reading alone keeps nothing from us. */
+  /** With the right to list, but not to get, an object is listed by its name instead. */
   async #find(ref: SourceRef, take: Take): Promise<void> {
     const { kind } = ref;
     if (kind === 'SecretProviderClass') {
@@ -152,7 +148,7 @@ export class SourceReader {
       return;
     }
     const resource = RESOURCES[kind];
-    const where = whereabouts(ref);
+    const where = placeOf(ref);
     const isListed = this.#listedOnly.has(where);
     try {
       if (isListed) await this.#listOne(resource, ref, take);

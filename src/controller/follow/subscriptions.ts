@@ -44,7 +44,7 @@ export interface FollowDeps {
 
 const HELM_SECRETS = 'type!=helm.sh/release.v1';
 
-/** Follows everything that concerns us and hands it to the book of sources and the engine. */
+/** Follows everything that concerns us, and tells the source history and the engine. */
 export async function follow(deps: FollowDeps, withWorkloads: boolean): Promise<void> {
   const { options, watches } = deps;
   const scopes = scopesOf(options);
@@ -87,7 +87,7 @@ function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): r
   });
 }
 
-type SourceNews = Extract<ReflectEvent<Source>, { readonly type: 'add' | 'change' | 'remove' }>;
+type SourceEvent = Extract<ReflectEvent<Source>, { readonly type: 'add' | 'change' | 'remove' }>;
 
 function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Scope[], light: boolean): void {
   const { parser, sources, report, turned, options, inScope, listed, checkpoint } = deps;
@@ -95,7 +95,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
   for (const { namespace } of scopes) checkpoint.awaits(kind, namespace);
   const labelSelector = options.resourceLabelSelector;
   const synced = new Set<Scope>();
-  const note = (event: SourceNews, scope: Scope): void => {
+  const note = (event: SourceEvent, scope: Scope): void => {
     const { ref } = event.type === 'remove' ? event.previous : event.value;
     report.received(event.type, resource, inScope(ref.namespace));
     if (event.type === 'remove') {
@@ -110,7 +110,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
       Number(event.resourceVersion),
     );
   };
-  const tell = (event: ReflectEvent<Source>, scope: Scope): void => {
+  const onEvent = (event: ReflectEvent<Source>, scope: Scope): void => {
     if (event.type === 'add' || event.type === 'change' || event.type === 'remove') note(event, scope);
     const isFound = 'initial' in event && event.initial;
     if (!isFound && 'resourceVersion' in event && event.resourceVersion)
@@ -121,54 +121,57 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
     checkpoint.listed(kind, scope.namespace);
   };
   report.following(resource, scopes);
-  deps.watches.follow<Source>(
+  deps.watches.follow<Source>({
     resource,
-    scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
-    { light, digest: (object, full, previous) => parser.source(kind, object, full, previous) },
-    tell,
-  );
+    role: 'source',
+    scopes: scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
+    light,
+    digest: (object, full, previous) => parser.source(kind, object, full, previous),
+    onEvent,
+  });
 }
 
 async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly Scope[]): Promise<void> {
   const { parser, engine, pauses, watches, checkpoint, listed } = deps;
   for (const { namespace } of scopes) checkpoint.awaits(kind.kind, namespace);
-  const options = {
-    digest: (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined) => {
-      const { namespace = '', name, resourceVersion, generation } = object.metadata;
-      const known = engine.states.get(workloadKey({ kind: kind.kind, namespace, name }))?.workload;
-      // The answer to our own write was this very version.
-      if (known?.resourceVersion === resourceVersion) return { workload: known, generation };
-      return parser.workload(kind, object, previous);
-    },
+  const digest = (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined): SeenWorkload => {
+    const { namespace = '', name, resourceVersion, generation } = object.metadata;
+    const known = engine.states.get(workloadKey({ kind: kind.kind, namespace, name }))?.workload;
+    // The answer to our own write was this very version.
+    if (known?.resourceVersion === resourceVersion) return { workload: known, generation };
+    return parser.workload(kind, object, previous);
   };
-  // Up to where everything that happened was told.
-  const told = new Map<Scope, number>();
-  const tell = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
+  // The version up to which we know everything that happened.
+  const completeUpTo = new Map<Scope, number>();
+  const onEvent = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
     const isFound = 'initial' in event && event.initial;
     if (!isFound && 'resourceVersion' in event && event.resourceVersion) {
-      told.set(scope, Number(event.resourceVersion));
+      completeUpTo.set(scope, Number(event.resourceVersion));
       listed.toldOfWorkloads(kind.kind, scope, Number(event.resourceVersion));
     }
     if (event.type === 'synced') checkpoint.listed(kind.kind, scope.namespace);
     if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
     if (event.type !== 'add' && event.type !== 'change') return;
-    engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', told.get(scope));
+    engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', completeUpTo.get(scope));
     pauses.seen(event.value.workload);
   };
   const isBuiltIn = kind.group === 'apps' || kind.group === 'batch';
-  if (isBuiltIn) watches.follow<SeenWorkload>(kind, scopes, options, tell);
-  else await watches.followOnceServed<SeenWorkload>(kind, scopes, options, tell);
+  const subscription = { resource: kind, role: 'workload', scopes, digest, onEvent } as const;
+  if (isBuiltIn) watches.follow<SeenWorkload>(subscription);
+  else await watches.followOnceServed<SeenWorkload>(subscription);
 }
 
 /** What is followed when a selector says which namespaces count; their labels may change at any time. */
 function followNamespaces(deps: FollowDeps, labelSelector: string): void {
   const { namespaces, namespaceChanged, watches, report } = deps;
   report.following(NAMESPACES, [{}]);
-  watches.follow<string>(
-    NAMESPACES,
-    [{ labelSelector }],
-    { light: true, digest: (object) => object.metadata.name },
-    (event) => {
+  watches.follow<string>({
+    resource: NAMESPACES,
+    role: 'namespace',
+    scopes: [{ labelSelector }],
+    light: true,
+    digest: (object) => object.metadata.name,
+    onEvent(event) {
       if (event.type === 'add' || event.type === 'change' || event.type === 'remove')
         report.received(event.type, NAMESPACES, true);
       if (event.type === 'add') {
@@ -181,10 +184,10 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
         namespaceChanged(event.previous, Number.POSITIVE_INFINITY);
       }
     },
-  );
+  });
 }
 
-/** A class is a source whose data is told by the statuses of pods, and whose annotations stand on the class itself. */
+/** A class is a source whose data is known from the statuses of pods, and whose annotations are on the class itself. */
 async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promise<void> {
   const { parser, sources, watches, turned, options, report, inScope } = deps;
   const classes = new Classes();
@@ -195,7 +198,7 @@ async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promis
     const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable };
     turned(ref, sources.put(source, born), Number(resourceVersion));
   };
-  const tellClass = (event: ReflectEvent<Source>): void => {
+  const onClass = (event: ReflectEvent<Source>): void => {
     if (event.type !== 'add' && event.type !== 'change') return;
     flags.set(event.key, event.value);
     const known = sources.get(event.value.ref);
@@ -209,26 +212,29 @@ async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promis
       : isFound
         ? classes.listed(status)
         : classes.added(status);
-    // The first word about a class is what its pods run with, not a change.
+    // What we first learn of a class is what its pods run with, not a change.
     if (moved) put(ref, moved, status.resourceVersion, isNew ? false : !isFound);
   };
-  const tellStatus = (event: ReflectEvent<ClassStatus>): void => {
+  const onStatus = (event: ReflectEvent<ClassStatus>): void => {
     if (event.type !== 'add' && event.type !== 'change' && event.type !== 'remove') return;
     const { namespace } = event.type === 'remove' ? event.previous : event.value;
     report.received(event.type, SECRET_PROVIDER_CLASS_POD_STATUSES, inScope(namespace));
     if (event.type !== 'remove') note(event.value, event.previous, event.initial);
   };
-  await watches.followOnceServed<Source>(
-    SECRET_PROVIDER_CLASSES,
+  await watches.followOnceServed<Source>({
+    resource: SECRET_PROVIDER_CLASSES,
+    role: 'other',
     scopes,
-    { light: true, digest: (object, _full, previous) => parser.source('SecretProviderClass', object, false, previous) },
-    tellClass,
-  );
+    light: true,
+    digest: (object, _full, previous) => parser.source('SecretProviderClass', object, false, previous),
+    onEvent: onClass,
+  });
   report.following(SECRET_PROVIDER_CLASS_POD_STATUSES, scopes);
-  await watches.followOnceServed<ClassStatus>(
-    SECRET_PROVIDER_CLASS_POD_STATUSES,
-    scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
-    { digest: (object) => parser.classStatus(object) },
-    tellStatus,
-  );
+  await watches.followOnceServed<ClassStatus>({
+    resource: SECRET_PROVIDER_CLASS_POD_STATUSES,
+    role: 'source',
+    scopes: scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
+    digest: (object) => parser.classStatus(object),
+    onEvent: onStatus,
+  });
 }

@@ -6,7 +6,15 @@ import { isTransient, retryTransient } from '../../kube/retry-transient.ts';
 import { type ReflectEvent, type ReflectOptions, Reflector } from '../../kube/watch/reflector.ts';
 import { pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Access } from './access.ts';
+import type { Access, Role } from './access.ts';
+
+/** A kind that is followed, where, and what becomes of its events. */
+export interface Subscription<T> extends Pick<ReflectOptions<T>, 'digest' | 'light'> {
+  readonly resource: Resource;
+  readonly role: Role;
+  readonly scopes: readonly Scope[];
+  readonly onEvent: (event: ReflectEvent<T>, scope: Scope) => void;
+}
 
 export interface WatchDeps {
   readonly client: KubeClient;
@@ -21,12 +29,12 @@ export interface WatchDeps {
   };
 }
 
-// A watch that breaks is ordinary life; what has failed so often in a row has lasted about eight seconds.
+// Watches break all the time; what has failed so often in a row has lasted about eight seconds.
 const LASTING_FAILURES = 6;
-// How often a kind that the server does not serve is looked for. One small request, and only while one is missing.
+// How often we ask for a kind that the server does not serve: one small request, and only while one is missing.
 const LOOK_AGAIN_MS = 10_000;
 
-/** The reflectors of this process: started once, each synced or excused before anything is decided. */
+/** The reflectors of this process: started once, and each has listed its kind, or cannot, before anything is decided. */
 export class Watches {
   readonly #deps: WatchDeps;
   readonly #reflectors: { readonly resource: Resource; readonly reflector: Reflector<unknown> }[] = [];
@@ -47,33 +55,20 @@ export class Watches {
     await Promise.all(this.#running);
   }
 
-  follow<T>(
-    resource: Resource,
-    scopes: readonly Scope[],
-    options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>, scope: Scope) => void,
-  ): void {
-    for (const scope of scopes) this.#start(resource, scope, options, tell);
+  follow<T>(subscription: Subscription<T>): void {
+    for (const scope of subscription.scopes) this.#start(subscription, scope);
   }
 
   /** Follows a kind that may not exist: as soon as the server serves it, without a restart. */
-  async followOnceServed<T>(
-    resource: Resource,
-    scopes: readonly Scope[],
-    options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>, scope: Scope) => void,
-  ): Promise<void> {
-    if (await this.#isServed(resource)) {
-      this.follow(resource, scopes, options, tell);
-      return;
-    }
-    this.#running.push(
-      (async () => {
-        do await pause(this.#deps.clock, LOOK_AGAIN_MS, this.#deps.signal).catch(() => {});
-        while (!this.#deps.signal.aborted && !(await this.#isServed(resource)));
-        if (!this.#deps.signal.aborted) this.follow(resource, scopes, options, tell);
-      })(),
-    );
+  async followOnceServed<T>(subscription: Subscription<T>): Promise<void> {
+    const { clock, signal } = this.#deps;
+    if (await this.#isServed(subscription.resource)) return this.follow(subscription);
+    const waiting = async (): Promise<void> => {
+      do await pause(clock, LOOK_AGAIN_MS, signal);
+      while (!signal.aborted && !(await this.#isServed(subscription.resource)));
+      if (!signal.aborted) this.follow(subscription);
+    };
+    this.#running.push(waiting());
   }
 
   /** Kinds that may be listed but not watched are listed when a change arrives, or before a write. */
@@ -84,16 +79,12 @@ export class Watches {
     await Promise.allSettled(stale.map(({ reflector }) => reflector.refresh()));
   }
 
-  #start<T>(
-    resource: Resource,
-    scope: Scope,
-    options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>, scope: Scope) => void,
-  ): void {
+  #start<T>({ resource, role, digest, light, onEvent }: Subscription<T>, scope: Scope): void {
     const { client, clock, signal, report } = this.#deps;
-    const followed = this.#deps.access.follows(resource, scope);
+    const followed = this.#deps.access.follows(role, resource, scope);
     const reflector = new Reflector<T>(client, resource, scope, {
-      ...options,
+      digest,
+      light,
       clock,
       retrying(error, delayMs, failures) {
         report.retrying(resource, error, delayMs);
@@ -116,10 +107,12 @@ export class Watches {
     this.#running.push(
       reflector
         .run(signal, (event) => {
-          tell(event, scope);
+          onEvent(event, scope);
           if (event.type === 'unwatchable') unwatchable();
-          if (event.type === 'unavailable') report.unavailable(resource, scope, event.error);
-          if (event.type === 'unavailable') followed.unavailable(event.error);
+          if (event.type === 'unavailable') {
+            report.unavailable(resource, scope, event.error);
+            followed.unavailable(event.error);
+          }
           if (event.type === 'synced') followed.listed();
           if (event.type === 'synced' || event.type === 'unavailable') resolve();
         })
@@ -129,7 +122,7 @@ export class Watches {
 
   async #isServed({ group, version, plural }: Resource): Promise<boolean> {
     try {
-      // Not knowing is not the same as not being there: what is there has to be listed before anything is decided.
+      // An error does not mean that the kind is absent: what is there has to be listed before anything is decided.
       const { client, clock, signal, report } = this.#deps;
       const retrying = (error: KubeError): void => report.waitingForServer(error);
       const kinds = await retryTransient(() => client.discover(group), { clock, signal, retrying });

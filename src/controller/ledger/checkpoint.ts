@@ -56,6 +56,8 @@ export class Checkpoint extends CheckpointReader {
 
   override async load(): Promise<Loaded> {
     const { client, namespace = '', report } = this.#deps;
+    // A write of an earlier term may still be under way.
+    await this.#flushing;
     const loaded = await super.load();
     this.#shards = this.versions.map((version, n) => new ShardWriter(client, namespace, n, version));
     if (loaded.unreadable) report.ledgerUnreadable(loaded.unreadable);

@@ -33,29 +33,27 @@ const PACE_MS = 50;
  */
 export async function rewriteRecords(deps: OldRecordsDeps, term: AbortSignal): Promise<void> {
   const { queue, clock, report } = deps;
-  await runWorkers(queue, {
-    workers: 1,
-    clock,
-    async handle(key) {
-      await rewrite(deps, key);
-      await pause(clock, PACE_MS, term).catch(() => {});
-    },
-    failed(key, error) {
-      if (!KubeError.is(error)) throw error;
-      // Somebody wrote to the workload meanwhile: read it again.
-      if (isTransient(error) || error.status === 409) queue.retry(key, setbackOf(error));
-      else if (error.status !== 404) report.recordNotRewritten(key, error);
-    },
-  });
+  const handle = async (key: WorkloadKey): Promise<void> => {
+    await rewrite(deps, key);
+    await pause(clock, PACE_MS, term);
+  };
+  const failed = (key: WorkloadKey, error: unknown): void => {
+    if (!KubeError.is(error)) throw error;
+    // Somebody was quicker: look at what is there now.
+    if (isTransient(error) || error.status === 409) queue.retry(key, setbackOf(error));
+    else if (error.status !== 404) report.recordNotRewritten(key, error);
+  };
+  await runWorkers(queue, { workers: 1, clock, handle, failed }, term);
 }
 
-async function rewrite({ client, former, leadership }: OldRecordsDeps, key: WorkloadKey): Promise<void> {
+async function rewrite({ client, former, leadership, queue }: OldRecordsDeps, key: WorkloadKey): Promise<void> {
   const [kindName = '', namespace = '', name = ''] = key.split('/');
   const kind = kindNamed(kindName);
   if (!kind || kind.effect === 'replace') return;
   const { metadata } = await client.get<KubeObject>(kind, { namespace, name });
   const record = former?.record(metadata.annotations?.[RECORD]);
-  if (record === undefined || !leadership.mayWrite()) return;
+  if (record === undefined) return;
+  if (!leadership.mayWrite()) return void queue.retry(key);
   const { resourceVersion } = metadata;
   const body = { metadata: { resourceVersion, annotations: { [RECORD]: record } } };
   await client.patch(kind, { namespace, name }, body, { type: 'merge', fieldManager: FIELD_MANAGER });

@@ -4,7 +4,7 @@ import type { EventPost } from '../../kube/events/event-post.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
 import { AGAIN_MS, causeOf, Reminders } from './reminders.ts';
 import { nameOf } from './render/outcome-words.ts';
 
@@ -16,7 +16,7 @@ const DROPPED: Readonly<Record<DropCause, string>> = {
 
 export interface SystemReportDeps {
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: ControllerMetrics;
   readonly clock: Clock;
   /** False on a standby: the replica that leads tells what happens, keeps the ledger, and catches up. */
   readonly mayTell: () => boolean;

@@ -4,8 +4,8 @@ import type { Scope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
-import type { NotReady } from '../follow/hindrance.ts';
+import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
+import type { NotReady } from '../follow/not-ready.ts';
 import { AGAIN_MS, causeOf, Reminders } from './reminders.ts';
 import type { SystemReportDeps } from './system-report.ts';
 
@@ -21,7 +21,7 @@ const PLURAL: Readonly<Record<SourceKind, string>> = {
 /** What is listed, watched and read, and what cannot be. */
 export class WatchReport {
   readonly #log: Log;
-  readonly #metrics: Metrics;
+  readonly #metrics: ControllerMetrics;
   readonly #reminders: Reminders;
 
   constructor({ log, metrics, clock }: SystemReportDeps) {

@@ -48,9 +48,10 @@ async function world(offMs = 0, mayWrite = () => true) {
       },
     },
   });
-  const running = pauses.run();
+  const stop = new AbortController();
+  const running = pauses.run(stop.signal);
   const end = async () => {
-    pauses.stop();
+    stop.abort();
     await running;
   };
   const resumed = () => api.requests.filter(({ verb }) => verb === 'patch').length;
@@ -112,4 +113,16 @@ test('a standby tells nothing of it until it leads', async () => {
   see(parsed(web(1)));
   expect(told).toHaveLength(1);
   await end();
+});
+
+test('how a pause ended between two terms is not told again in the second', async () => {
+  const state = { leads: true };
+  const { see, told, end } = await world(0, () => state.leads);
+  see(parsed(web(1)));
+  state.leads = false;
+  await end();
+  see(parsed(web(2, false)));
+  state.leads = true;
+  see(parsed(web(2, false)));
+  expect(told).toEqual(['paused until 2026-01-01T12:05:00.000Z']);
 });

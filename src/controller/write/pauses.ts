@@ -62,23 +62,22 @@ export class Pauses {
     if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
   }
 
-  run(): Promise<void> {
-    return runWorkers(this.#queue, {
+  async run(term: AbortSignal): Promise<void> {
+    const options = {
       workers: WORKERS,
       clock: this.#deps.clock,
-      handle: (key) => this.#resume(key),
-      failed: (key, error) => {
+      handle: (key: WorkloadKey) => this.#resume(key),
+      failed: (key: WorkloadKey, error: unknown) => {
         if (!KubeError.is(error)) throw error;
         this.#queue.retry(key, setbackOf(error));
         const workload = this.#deps.workload(key);
         if (!workload || error.status === 409) return;
         this.#deps.report.tell({ is: 'not-resumed', workload, error: error.message });
       },
-    });
-  }
-
-  stop(): void {
-    this.#queue.close();
+    };
+    await runWorkers(this.#queue, options, term);
+    // What becomes of them from here on, another leader tells.
+    this.#told.clear();
   }
 
   async #resume(key: WorkloadKey): Promise<void> {

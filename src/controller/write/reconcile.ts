@@ -9,7 +9,7 @@ import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { isAlike, type Workload, type WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Setback } from '../../runtime/queue.ts';
+import type { RetryHint } from '../../runtime/queue.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EngineDeps } from '../engine/engine-deps.ts';
 import type { Act, UnderWay, Written } from './act.ts';
@@ -26,7 +26,7 @@ export interface ReconcileDeps
   readonly mayWrite: () => boolean;
   readonly queue: {
     schedule(key: WorkloadKey, at: number): void;
-    retry(key: WorkloadKey, setback?: Setback): number;
+    retry(key: WorkloadKey, hint?: RetryHint): number;
   };
   /** Whether an earlier pass has begun something that still goes on. */
   readonly isUnderWay: (state: WorkloadState) => boolean;

@@ -34,10 +34,10 @@ export class ReplacementJournal {
     this.#deps = deps;
   }
 
-  async begin(replacement: Replacement): Promise<Replacement> {
+  /** False: it could not be kept. */
+  async begin(replacement: Replacement): Promise<boolean> {
     const kept = Buffer.from(JSON.stringify(replacement)).toString('base64');
-    await this.#unlessForbidden(() => this.#write(replacement.uid, kept));
-    return replacement;
+    return (await this.#unlessForbidden(() => this.#write(replacement.uid, kept).then(() => true))) ?? false;
   }
 
   /** Those that were begun and not closed. */

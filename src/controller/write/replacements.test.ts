@@ -43,7 +43,7 @@ function answerDelete(store: Store, exchange: Exchange): void {
 }
 
 /** A server with one Job and one journal; `refuse` may answer in its stead. */
-async function world(refuse: (exchange: Exchange) => boolean = () => false) {
+async function world(refuse: (exchange: Exchange) => boolean = () => false, keepsJournal = true) {
   const clock = virtualClock();
   const now: Store = { job: job('old'), journal: {} };
   const answer = (exchange: Exchange): void => {
@@ -58,7 +58,7 @@ async function world(refuse: (exchange: Exchange) => boolean = () => false) {
   const stop = new AbortController();
   const stuck: string[] = [];
   const resumed: string[] = [];
-  const journal = new ReplacementJournal({ client, namespace: 'attune', unsafe: () => {} });
+  const journal = new ReplacementJournal({ client, namespace: keepsJournal ? 'attune' : undefined, unsafe: () => {} });
   const replacements = new Replacements({
     client,
     clock,
@@ -130,7 +130,7 @@ test('a deletion that is refused leaves no trace', async () => {
 });
 
 test('what an earlier process began is finished; what nobody can finish holds nobody up', async () => {
-  const { replacements, journal, now, open, resumed } = await world((exchange) => {
+  const { replacements, journal, now, open, resumed, stop } = await world((exchange) => {
     if (!exchange.path.includes('/gone/')) return false;
     exchange.status(404, 'NotFound');
     return true;
@@ -138,7 +138,7 @@ test('what an earlier process began is finished; what nobody can finish holds no
   now.job = undefined;
   await journal.begin({ ref: REF, uid: 'old', resourceVersion: '1', manifest: {} });
   await journal.begin({ ref: { ...REF, namespace: 'gone' }, uid: 'other', manifest: {} });
-  await replacements.resume();
+  await replacements.resume(stop.signal);
   await eventually(() => now.job?.metadata.uid).toBe('new');
   await eventually(open).toBe(0);
   await eventually(() => resumed).toEqual(['once', 'once']);
@@ -189,4 +189,48 @@ test('who is told to go between the deletion and the creation creates it first',
   await clock.run(2000);
   await ended;
   expect(now.job?.metadata.uid).toBe('new');
+});
+
+/** A Job that was deleted, and whose successor is refused until `allow`; the term that began it ends meanwhile. */
+async function termEnds(keepsJournal: boolean) {
+  let isAllowed = false;
+  const here = await world((exchange) => {
+    const isRefused = exchange.verb === 'create' && !exchange.query.has('dryRun') && !isAllowed;
+    if (isRefused) exchange.status(500, 'InternalError');
+    return isRefused;
+  }, keepsJournal);
+  const term = new AbortController();
+  await here.replacements.resume(term.signal);
+  const { finished } = await here.replacements.replace(decidedOn('1'), EDIT);
+  finished.catch(() => {});
+  await eventually(() => here.stuck.length).toBe(1);
+  term.abort();
+  await here.clock.run(5000);
+  return {
+    ...here,
+    allow: () => {
+      isAllowed = true;
+    },
+  };
+}
+
+test('who leads no more leaves a replacement to the next term, which may be its own', async () => {
+  const { replacements, clock, now, open, allow } = await termEnds(true);
+  await replacements.ended();
+  allow();
+  await clock.run(120_000);
+  expect([now.job, open()]).toEqual([undefined, 1]);
+  await replacements.resume(new AbortController().signal);
+  await eventually(() => now.job?.metadata.uid).toBe('new');
+  await eventually(open).toBe(0);
+});
+
+test('what no journal keeps is finished all the same, because nobody else could', async () => {
+  const { replacements, clock, now, allow } = await termEnds(false);
+  expect(replacements.isUnderWay('old')).toBe(true);
+  allow();
+  await eventually(() => {
+    clock.advance(5000);
+    return now.job?.metadata.uid;
+  }).toBe('new');
 });

@@ -16,10 +16,11 @@ export interface ReplacementsDeps {
   readonly clock: Clock;
   readonly journal: ReplacementJournal;
   readonly fieldManager: string;
+  /** Ends the process; the end of a term is given to `resume`. */
   readonly signal: AbortSignal;
   /** It is deleted, or may be, and the next step does not succeed. */
   readonly stuck: (ref: WorkloadRef, error: KubeError) => void;
-  /** What an earlier process began has ended, one way or the other. */
+  /** What an earlier term began has ended, one way or the other. */
   readonly resumed: (ref: WorkloadRef) => void;
 }
 
@@ -29,6 +30,12 @@ interface Replacing {
   readonly finished: Promise<KubeObject | undefined>;
   /** Undefined: it is finished. Else resolves when it takes longer than usual. */
   readonly late: Promise<KubeError> | undefined;
+}
+
+/** Until when deletions may begin, and until when what was deleted is created: that is worth some more time. */
+interface Limits {
+  readonly begin: AbortSignal;
+  readonly finish: AbortSignal;
 }
 
 interface Begun {
@@ -55,13 +62,13 @@ export class Replacements {
   readonly #underWay = new Map<string, Replacing['finished']>();
   /** Ends the waits for a server that is back. */
   #recovery = new AbortController();
-  /** Ends some time after the process was told to go: what was deleted by then is worth another try. */
-  readonly #last = new AbortController();
+  readonly #process: Limits;
+  #term: Limits;
 
   constructor(deps: ReplacementsDeps) {
     this.#deps = deps;
-    const end = () => void deps.clock.after(FAREWELL_MS, () => this.#last.abort());
-    deps.signal.addEventListener('abort', end, { once: true });
+    this.#process = limitsOf(deps.clock, deps.signal);
+    this.#term = this.#process;
     deps.client.onRecovery(() => {
       this.#recovery.abort();
       this.#recovery = new AbortController();
@@ -89,39 +96,45 @@ export class Replacements {
     if (job.metadata.resourceVersion !== resourceVersion) throw conflict(ref, 'the Job has moved on');
     const manifest = replacementJob(job, edit);
     await this.#proveAdmission(ref, manifest);
-    const { finished, waits } = this.#begin(await journal.begin({ ref, uid, resourceVersion, manifest }));
+    const replacement = { ref, uid, resourceVersion, manifest };
+    const { finished, waits } = this.#begin(replacement, await journal.begin(replacement));
     if ((await Promise.race([finished, waits])) !== 'waits') return { finished, late: undefined };
     const late = Promise.withResolvers<KubeError>();
     const callOff = clock.after(GONE_WITHIN_MS, () => late.resolve(stillThere(ref)));
     return { finished: finished.finally(callOff), late: late.promise };
   }
 
-  /** Goes on with what an earlier process began. */
-  async resume(): Promise<void> {
-    const { journal, resumed } = this.#deps;
+  /** A term begins: goes on with what an earlier one began, in this process or in another. */
+  async resume(term: AbortSignal): Promise<void> {
+    const { journal, resumed, clock } = this.#deps;
+    this.#term = limitsOf(clock, term);
     for (const replacement of await journal.open()) {
+      // Our own of an earlier term may still be about to give up.
+      await this.#underWay.get(replacement.uid)?.catch(() => {});
       const ended = () => resumed(replacement.ref);
-      this.#begin(replacement).finished.then(ended, ended);
+      this.#begin(replacement, true).finished.then(ended, ended);
     }
   }
 
-  #begin(replacement: Replacement): Begun {
+  #begin(replacement: Replacement, isKept: boolean): Begun {
     const { promise: waits, resolve } = Promise.withResolvers<'waits'>();
     const wait = (ms: number, signal: AbortSignal): Promise<void> => {
       resolve('waits');
       return pause(this.#deps.clock, ms, signal);
     };
-    const finished = this.#carryOut(replacement, wait).finally(() => this.#underWay.delete(replacement.uid));
+    const finished = this.#carryOut(replacement, isKept, wait).finally(() => this.#underWay.delete(replacement.uid));
     this.#underWay.set(replacement.uid, finished);
     // Whoever still waits is told; nobody else can do anything about it.
     finished.catch(() => {});
     return { finished, waits };
   }
 
-  async #carryOut(replacement: Replacement, wait: Wait): Promise<KubeObject | undefined> {
+  /** What the journal keeps, the next leader finishes. What it does not keep nobody else can, whoever leads by then. */
+  async #carryOut(replacement: Replacement, isKept: boolean, wait: Wait): Promise<KubeObject | undefined> {
     const { journal, clock } = this.#deps;
-    const step = { ref: replacement.ref, wait, signal: this.#last.signal };
-    await this.#insist({ ...step, signal: this.#deps.signal }, isTransient, () => this.#delete(replacement));
+    const { begin, finish } = this.#term;
+    const step = { ref: replacement.ref, wait, signal: isKept ? finish : this.#process.finish };
+    await this.#insist({ ...step, signal: begin }, isTransient, () => this.#delete(replacement));
     const since = clock.now();
     const successor = () => this.#successor(replacement);
     let job = await this.#insist(step, () => true, successor);
@@ -134,7 +147,7 @@ export class Replacements {
     return job;
   }
 
-  /** Tries until it succeeds, or fails in a way that is not worth another try, or the process ends. */
+  /** Tries until it succeeds, or fails in a way that is not worth another try, or the signal is aborted. */
   async #insist<T>(
     { ref, wait, signal }: Step,
     isWorthIt: (error: KubeError) => boolean,
@@ -205,6 +218,13 @@ export class Replacements {
       throw error;
     }
   }
+}
+
+function limitsOf(clock: Clock, signal: AbortSignal): Limits {
+  const finish = new AbortController();
+  const end = () => void clock.after(FAREWELL_MS, () => finish.abort());
+  signal.addEventListener('abort', end, { once: true });
+  return { begin: signal, finish: finish.signal };
 }
 
 type Wait = (ms: number, signal: AbortSignal) => Promise<void>;

@@ -1,9 +1,9 @@
 import type { KubeError } from '../../kube/kube-error.ts';
 import { isOutage } from '../../kube/outages.ts';
-import type { Setback } from '../../runtime/queue.ts';
+import type { RetryHint } from '../../runtime/queue.ts';
 
 /** What is to be waited for after a call that failed this way. */
-export const setbackOf = (error: KubeError): Setback => ({
+export const setbackOf = (error: KubeError): RetryHint => ({
   atLeastMs: error.retryAfterMs,
   isOutage: isOutage(error),
 });

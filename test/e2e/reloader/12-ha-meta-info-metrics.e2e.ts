@@ -65,8 +65,8 @@ test.each(MODES)('12. after kill -9 the other one waits for the Lease, and catch
   expect(rollouts(here)).toBe(1);
 });
 
-test('12. a leader frozen between two writes changes nothing when it wakes up, and says that it is not live', async () => {
-  const { here, leader, standby } = await pair(DEFAULT);
+test.each(MODES)('12. a leader frozen between two writes changes nothing when it wakes up: %s', async (mode) => {
+  const { here, leader, standby } = await pair(mode);
   await using _ = here;
   await here.setData('ConfigMap', 'app', V2);
   await untilMarked(here.audit, 'Deployment', 'web', V2);
@@ -75,8 +75,10 @@ test('12. a leader frozen between two writes changes nothing when it wakes up, a
   await until(async () => (await holder(here)) === 'two', { what: 'the second one leading', deadlineMs: 40_000 });
   await untilMarked(here.audit, 'Deployment', 'web', V3);
   leader.thaw();
-  await until(async () => (await leader.ask('/live')).status === 500, { what: 'the first one not live' });
-  expect((await leader.ask('/live')).body).toBe('');
+  await until(async () => (await leader.metric('attune_leader')) === 0, { what: 'the first one knowing' });
+  // Upstream has to be replaced; otherwise it stands for election again.
+  const live = mode === COMPAT ? { status: 500, body: '' } : { status: 200, body: 'alive' };
+  expect(await leader.ask('/live')).toEqual(live);
   await here.setData('ConfigMap', 'app', V4);
   await untilMarked(here.audit, 'Deployment', 'web', V4);
   await here.fence.pass();
@@ -85,7 +87,7 @@ test('12. a leader frozen between two writes changes nothing when it wakes up, a
   expect(await holder(here)).toBe('two');
 });
 
-test('12. who loses the Lease to somebody else is not live and writes no more', async () => {
+test('12. as upstream, who loses the Lease to somebody else is not live and writes no more', async () => {
   await using here = await scene();
   await here.createSource('ConfigMap', 'app', V1);
   await here.createUser('web', 'app');

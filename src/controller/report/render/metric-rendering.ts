@@ -1,12 +1,12 @@
 import type { OutcomeOf } from '../../../domain/outcome/outcome.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import type { Metrics } from '../../../telemetry/metrics.ts';
+import type { ControllerMetrics } from '../../../telemetry/metric-tables/controller.ts';
 import type { Rendering } from '../outcome-feed.ts';
 
 type Attempt = OutcomeOf<'rolled' | 'replaced' | 'skipped' | 'failed' | 'refused'>;
 
 /** Outcomes as counts and durations. */
-export function metricRendering(metrics: Metrics, clock: Clock): Rendering {
+export function metricRendering(metrics: ControllerMetrics, clock: Clock): Rendering {
   const counted = ({ workload: { ref } }: Attempt, isSuccess: boolean): void => {
     const success = String(isSuccess);
     metrics.increment('reloader_reload_executed_total', { success });

@@ -1,5 +1,5 @@
 import type { KubeError } from '../../kube/kube-error.ts';
-import type { Followed, Role } from './access.ts';
+import type { FollowedKind, Role } from './access.ts';
 
 /** Why no work can be done, and what would change that. */
 export interface NotReady {
@@ -12,31 +12,25 @@ export interface Needs {
   readonly workloads: boolean;
 }
 
-/** News of a source come by its watch alone; a workload can be listed when there are any. */
-export const isAble = ({ role, isListed, isWatched, error }: Followed): boolean =>
-  isListed && error === undefined && (role !== 'source' || isWatched === true);
-
-const isKnown = (kind: Followed): boolean => kind.error !== undefined || kind.isWatched === false || isAble(kind);
-
 /** Whether there is work that can be done: a kind of source and one of workload, in the same place. */
-export function isEnough(followed: readonly Followed[], needs: Needs): boolean {
-  const able = followed.filter(isAble);
-  const places = (role: Role) => new Set(able.filter((kind) => kind.role === role).map(({ namespace }) => namespace));
+export function canWork(followed: readonly FollowedKind[], needs: Needs): boolean {
+  const usable = followed.filter((kind) => kind.isUsable);
+  const places = (role: Role) => new Set(usable.filter((kind) => kind.role === role).map(({ namespace }) => namespace));
   const sources = places('source');
   const workloads = needs.workloads ? places('workload') : sources;
   const isPossible = [...sources].some((namespace) => workloads.has(namespace));
   // Who cannot see the namespaces does not know which of them are meant.
-  return isPossible && followed.every((kind) => kind.role !== 'namespace' || isAble(kind));
+  return isPossible && followed.every((kind) => kind.role !== 'namespace' || kind.isUsable);
 }
 
-/** Undefined: it is enough, or not all is known yet. */
-export function hindrance(followed: readonly Followed[], needs: Needs): NotReady | undefined {
-  if (isEnough(followed, needs) || !followed.every(isKnown)) return undefined;
+/** Undefined: work can be done, or not all is known yet. */
+export function notReadyBecause(followed: readonly FollowedKind[], needs: Needs): NotReady | undefined {
+  if (canWork(followed, needs) || !followed.every((kind) => kind.isKnown)) return undefined;
   const refused = followed.find(({ error }) => error?.status === 401)?.error;
   if (refused) return refusedCredential(refused);
   const lacking = (['namespace', 'source', ...(needs.workloads ? ['workload'] : [])] as Role[]).filter(
     (role) =>
-      !followed.some((kind) => kind.role === role && isAble(kind)) && (role !== 'namespace' || has(followed, role)),
+      !followed.some((kind) => kind.role === role && kind.isUsable) && (role !== 'namespace' || has(followed, role)),
   );
   if (lacking.length === 0) {
     return {
@@ -48,9 +42,9 @@ export function hindrance(followed: readonly Followed[], needs: Needs): NotReady
   return { message: missing.join('; and '), cure: grants(followed, lacking) };
 }
 
-/** What holds up the start, and is no question of rights: those that are refused are done without. */
-export function obstruction(followed: readonly Followed[]): NotReady | undefined {
-  const stuck = followed.find(({ isListed, error }) => !isListed && error && !isRight(error));
+/** What delays the start. Kinds that the rights do not cover do not: the program works without them. */
+export function startDelayedBy(followed: readonly FollowedKind[]): NotReady | undefined {
+  const stuck = followed.find(({ isListed, error }) => !isListed && error && !isDenied(error));
   if (!stuck?.error) return undefined;
   if (stuck.error.status === 401) return refusedCredential(stuck.error);
   return { message: `${nameOf(stuck)} cannot be followed: ${stuck.error.message}`, cure: undefined };
@@ -61,14 +55,14 @@ export const refusedCredential = ({ detail, message }: KubeError): NotReady => (
   cure: 'renew it; what stands in a file of its own or comes from a plugin is noticed, for anything else restart Attune',
 });
 
-export const barredFromLease = ({ message }: KubeError): NotReady => ({
+export const refusedLease = ({ message }: KubeError): NotReady => ({
   message: `it may not take part in the election of the leader: ${message}`,
   cure: 'grant get, watch, create and update on leases in the own namespace',
 });
 
-const isRight = ({ status }: KubeError): boolean => status === 403 || status === 404 || status === 405;
+const isDenied = ({ status }: KubeError): boolean => status === 403 || status === 404 || status === 405;
 
-const has = (followed: readonly Followed[], role: Role): boolean => followed.some((kind) => kind.role === role);
+const has = (followed: readonly FollowedKind[], role: Role): boolean => followed.some((kind) => kind.role === role);
 
 const VERBS: Readonly<Record<Role, string>> = {
   source: 'list and watch',
@@ -77,22 +71,22 @@ const VERBS: Readonly<Record<Role, string>> = {
   other: 'list and watch',
 };
 
-function missingWords(followed: readonly Followed[], role: Role): string {
+function missingWords(followed: readonly FollowedKind[], role: Role): string {
   const kinds = followed.filter((kind) => kind.role === role);
-  const other = kinds.find(({ error }) => error && !isRight(error));
+  const other = kinds.find(({ error }) => error && !isDenied(error));
   if (other?.error) return `${nameOf(other)} cannot be followed: ${other.error.message}`;
   const namespaces = [...new Set(kinds.map(({ namespace }) => namespace))].filter((name) => name !== '');
   const where = namespaces.length === 0 ? '' : ` in ${either(namespaces)}`;
   return `it may not ${role === 'source' ? 'list and watch' : 'list'} ${namesOf(kinds)}${where}`;
 }
 
-const grants = (followed: readonly Followed[], roles: readonly Role[]): string =>
+const grants = (followed: readonly FollowedKind[], roles: readonly Role[]): string =>
   `grant ${roles
     .map((role) => `${VERBS[role]} on ${namesOf(followed.filter((kind) => kind.role === role))}`)
     .join(', and ')}`;
 
-const nameOf = ({ resource: { plural, group } }: Followed): string =>
+const nameOf = ({ resource: { plural, group } }: FollowedKind): string =>
   group.includes('.') ? `${plural}.${group}` : plural;
-const namesOf = (kinds: readonly Followed[]): string => either([...new Set(kinds.map(nameOf))]);
+const namesOf = (kinds: readonly FollowedKind[]): string => either([...new Set(kinds.map(nameOf))]);
 const either = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseSettings } from '../config/parse-settings.ts';
+import { parseSettings } from '../../config/parse-settings.ts';
 import { metaInfo } from './meta-info.ts';
 
 const BUILD = { version: '1.2.3', commit: 'abc', commitTime: '2030-01-31T12:00:00Z', nodeVersion: 'v24.0.0' };

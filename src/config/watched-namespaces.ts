@@ -1,31 +1,31 @@
-import { type Finding, quote } from './finding.ts';
+import { type Diagnostics, quote } from './diagnostics.ts';
 import { selectorOf } from './label-selector.ts';
-import type { Values } from './options.ts';
+import type { ControllerValues } from './options/controller.ts';
 
 /** Which namespaces are watched. */
-export type Scope =
+export type WatchedNamespaces =
   | { readonly mode: 'global'; readonly ignore: readonly string[]; readonly selector: string | undefined }
   /** Nothing cluster-wide is asked for: Roles in these namespaces are enough. */
   | { readonly mode: 'namespaces'; readonly namespaces: readonly string[] };
 
 /** --namespaces, then KUBERNETES_NAMESPACE, then everything. */
-export function scopeOf(values: Values, finding: Finding): Scope {
+export function watchedNamespaces(values: ControllerValues, diagnostics: Diagnostics): WatchedNamespaces {
   const { namespaces, kubernetesNamespace, namespacesToIgnore } = values;
   const ignore = names(namespacesToIgnore);
-  const selector = selectorOf('namespaceSelector', values, finding);
+  const selector = selectorOf('namespaceSelector', values, diagnostics);
   const only = namespaces.length > 0 ? names(namespaces) : names([kubernetesNamespace]);
 
   // An empty name means "all namespaces" to the API: a stray comma must not widen the scope.
-  if (namespaces.length > 0 && only.length === 0) finding.problems.push('--namespaces must name a namespace');
+  if (namespaces.length > 0 && only.length === 0) diagnostics.problems.push('--namespaces must name a namespace');
   const given = namespaces.length > 0 ? '--namespaces' : 'KUBERNETES_NAMESPACE';
   for (const name of only.filter((each) => !isNamespaceName(each))) {
-    finding.problems.push(`${given} must hold names of namespaces, not ${quote(name)}`);
+    diagnostics.problems.push(`${given} must hold names of namespaces, not ${quote(name)}`);
   }
 
   if (only.length > 0) {
     const why = `has no effect, as ${given} says which namespaces are watched`;
-    if (ignore.length > 0) finding.warnings.push(`--namespaces-to-ignore ${why}`);
-    if (selector) finding.warnings.push(`--namespace-selector ${why}`);
+    if (ignore.length > 0) diagnostics.warnings.push(`--namespaces-to-ignore ${why}`);
+    if (selector) diagnostics.warnings.push(`--namespace-selector ${why}`);
     return { mode: 'namespaces', namespaces: only };
   }
   return { mode: 'global', ignore, selector };

@@ -1,4 +1,4 @@
-import { DEFAULT_KEYS } from '../api/annotations.ts';
+import { DEFAULT_KEYS } from '../../api/annotations.ts';
 import {
   bool,
   count,
@@ -12,12 +12,14 @@ import {
   text,
   textIfPresent,
 } from './option.ts';
+import type { ValuesOf } from './option-table.ts';
+import { LOG_OPTIONS, PROCESS_OPTIONS } from './shared.ts';
 
 const key = (flag: string, fallback: string, meaning: string): Option<string> =>
   text({ flag, fallback, group: 'keys', doc: `Annotation key ${meaning}.` });
 
-/** One row per setting: the flags, the variables, `--help` and docs/flags.md all come from here. */
-export const OPTIONS = {
+/** Every setting of `attune controller`: the flags, the variables, `--help` and docs/flags.md all come from here. */
+export const CONTROLLER_OPTIONS = {
   namespaces: strings({
     flag: 'namespaces',
     group: 'scope',
@@ -152,17 +154,7 @@ export const OPTIONS = {
     'under which the time of the pause is kept',
   ),
 
-  logFormat: text({
-    flag: 'log-format',
-    group: 'output',
-    doc: 'Empty for text, `json` for one JSON object per line.',
-  }),
-  logLevel: text({
-    flag: 'log-level',
-    fallback: 'info',
-    group: 'output',
-    doc: 'trace, debug, info, warning, error, fatal or panic. Not applied when the format is unknown.',
-  }),
+  ...LOG_OPTIONS,
   metricsByNamespace: exactly('enabled', {
     env: 'METRICS_COUNT_BY_NAMESPACE',
     group: 'output',
@@ -225,24 +217,7 @@ export const OPTIONS = {
     group: 'process',
     doc: 'Name of the own Deployment, for reloader-meta-info.',
   }),
-  listenAddress: text({
-    env: 'ATTUNE_LISTEN_ADDRESS',
-    group: 'process',
-    doc: 'Host on which port 9090 is opened. Unset: all interfaces.',
-  }),
-  kubeconfig: text({
-    flag: 'kubeconfig',
-    local: true,
-    env: 'KUBECONFIG',
-    group: 'process',
-    doc: 'Path of the kubeconfig. Unset: ~/.kube/config if it exists, else the service account of the pod.',
-  }),
-  context: text({
-    flag: 'context',
-    local: true,
-    group: 'process',
-    doc: 'Context of the kubeconfig. Unset: its current one.',
-  }),
+  ...PROCESS_OPTIONS,
   enablePprof: bool({
     flag: 'enable-pprof',
     group: 'process',
@@ -256,10 +231,4 @@ export const OPTIONS = {
   }),
 } as const;
 
-/** What each row yields. */
-export type Values = {
-  readonly [Name in keyof typeof OPTIONS]: (typeof OPTIONS)[Name] extends Option<infer T> ? T : never;
-};
-
-/** The rows without the types of their values, for whoever lists them. */
-export const OPTION_ROWS: readonly (readonly [string, Option<unknown>])[] = Object.entries(OPTIONS);
+export type ControllerValues = ValuesOf<typeof CONTROLLER_OPTIONS>;

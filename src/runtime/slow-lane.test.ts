@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest';
 import { virtualClock } from '../../test/support/virtual-clock.ts';
 import { KeyedQueue } from './queue.ts';
-import { SideRoom } from './side-room.ts';
+import { SlowLane } from './slow-lane.ts';
 
 /** A room of eight places, and keys that come to it until it keeps them waiting. */
 function world() {
   const clock = virtualClock();
   const queue = new KeyedQueue<string>({ clock });
+  const stop = new AbortController();
   const inside = new Map<string, () => void>();
   const handle = (key: string): Promise<void> =>
     new Promise<void>((resolve) => inside.set(key, resolve)).then(() => queue.done(key));
   const broken = (error: unknown): void => {
     throw error;
   };
-  const room = new SideRoom({ queue, places: 8, handle, broken });
+  const room = new SlowLane({ queue, signal: stop.signal, places: 8, handle, broken });
   const leave = async (key: string): Promise<void> => {
     inside.get(key)?.();
     inside.delete(key);
@@ -29,7 +30,7 @@ function world() {
       room.enter(key, handle(key));
     }
   };
-  return { clock, queue, room, inside, leave, fill };
+  return { clock, queue, room, inside, leave, fill, stop };
 }
 
 test('a namespace gets half of what is free, so that others find a place as well', async () => {
@@ -62,5 +63,15 @@ test('what is to wait for its quiet period comes afterwards, with all that happe
   for (const key of [...inside.keys()]) await leave(key);
   expect(inside.size).toBe(0);
   clock.advance(1000);
+  expect(await queue.take()).toBe(waits);
+});
+
+test('at the end of the work, who found no room goes back to the queue', async () => {
+  const { queue, fill, inside, leave, room, stop } = world();
+  const waits = `Job/a/${await fill('a')}`;
+  stop.abort();
+  for (const key of [...inside.keys()]) await leave(key);
+  await room.emptied();
+  expect(inside.size).toBe(0);
   expect(await queue.take()).toBe(waits);
 });

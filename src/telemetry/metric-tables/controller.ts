@@ -1,41 +1,8 @@
-/** Label names and, where upstream says something wrong, what was mended. */
-interface Row<Type extends string, Label extends string> {
-  readonly type: Type;
-  readonly labels: readonly Label[];
-  readonly help: string;
-  readonly buckets: readonly number[];
-  /** Series that exist from the start, at zero. */
-  readonly initial: readonly Readonly<Record<Label, string>>[];
-  /** For docs/metrics.md: how it differs from Stakater's metric of the same name. */
-  readonly mended: string;
-}
+import { counter, gauge, histogram } from '../metric.ts';
+import { createMetrics, type Metrics } from '../metrics.ts';
 
-type Extra<Label extends string> = Partial<Pick<Row<never, Label>, 'initial' | 'mended'>>;
-
-const counter = <const Label extends string>(
-  labels: readonly Label[],
-  help: string,
-  extra: Extra<NoInfer<Label>> = {},
-): Row<'counter', Label> => ({ type: 'counter', labels, help, buckets: [], initial: [], mended: '', ...extra });
-
-const gauge = <const Label extends string>(labels: readonly Label[], help: string): Row<'gauge', Label> => ({
-  type: 'gauge',
-  labels,
-  help,
-  buckets: [],
-  initial: [],
-  mended: '',
-});
-
-const histogram = <const Label extends string>(
-  labels: readonly Label[],
-  buckets: readonly number[],
-  help: string,
-  mended = '',
-): Row<'histogram', Label> => ({ type: 'histogram', labels, help, buckets, initial: [], mended });
-
-/** Every metric there is. The first part has Stakater's names, labels and buckets, so that dashboards keep working. */
-export const METRICS = {
+/** The controller's metrics. The first part has Stakater's names, labels and buckets, so that dashboards keep working. */
+export const CONTROLLER_METRICS = {
   reloader_reload_executed_total: counter(['success'], 'Workloads written to because of a change.', {
     initial: [{ success: 'true' }, { success: 'false' }],
   }),
@@ -129,18 +96,9 @@ export const METRICS = {
   attune_alerts_total: counter(['result'], 'Alerts, by result: success, error or dropped.'),
   attune_ready: gauge([], '1 while /readyz says so: there is work that this replica can do, or could as the leader.'),
   attune_leader: gauge([], '1 while this replica may write: it holds the Lease, or there is no election.'),
-
-  process_cpu_seconds_total: counter([], 'CPU time of the process, user and system.'),
-  process_resident_memory_bytes: gauge([], 'Resident memory of the process.'),
-  process_start_time_seconds: gauge([], 'When the process started, in seconds since the epoch.'),
-  nodejs_eventloop_lag_seconds: gauge([], 'Longest delay of the event loop since the last scrape.'),
-  nodejs_heap_size_used_bytes: gauge([], 'JavaScript heap in use.'),
 } as const;
 
-export type MetricName = keyof typeof METRICS;
-type NamesOf<Type> = { [N in MetricName]: (typeof METRICS)[N]['type'] extends Type ? N : never }[MetricName];
+export type ControllerMetrics = Metrics<typeof CONTROLLER_METRICS>;
 
-export type CounterName = NamesOf<'counter'>;
-export type GaugeName = NamesOf<'gauge'>;
-export type HistogramName = NamesOf<'histogram'>;
-export type LabelsOf<N extends MetricName> = Readonly<Record<(typeof METRICS)[N]['labels'][number], string>>;
+export const controllerMetrics = (options: { readonly byNamespace: boolean }): ControllerMetrics =>
+  createMetrics(CONTROLLER_METRICS, options.byNamespace ? [] : ['reloader_reload_executed_total_by_namespace']);

@@ -1,23 +1,26 @@
 import type { KeyedQueue } from './queue.ts';
 
-interface SideRoomOptions<K extends string> {
+interface SlowLaneOptions<K extends string> {
   readonly queue: KeyedQueue<K>;
-  /** How many keys fit, but for those that turn out to be slow at the same moment. */
+  /** Ends the work: what has not begun goes back to the queue. */
+  readonly signal: AbortSignal;
+  /** How many keys it holds; those that turn out to be slow at the same moment may be more. */
   readonly places: number;
   readonly handle: (key: K) => Promise<void>;
-  /** The handling of a key rejected, which it does only with what must end everything. */
+  /** Called when the handling of a key rejects, which it does only for an error that must end all work. */
   readonly broken: (error: unknown) => void;
 }
 
 /**
- * Where keys go on whose handling takes long, because the server does not answer: out of the way of the others.
+ * Keys whose handling takes long, because the server does not answer, continue here instead of holding a worker.
  *
- * A namespace may fill half of what is free, so that there is always room for one that comes later, and a namespace with
- * nothing but slow keys cannot take all of it. What finds no room waits here too, in the order in which it came, and holds
- * no worker either.
+ * A namespace may take half of the free places, so that there is always one left for a namespace that comes later, and
+ * one with nothing but slow keys cannot take all of them. Keys that find no place wait here too, in the order in which
+ * they came, and hold no worker either.
  */
-export class SideRoom<K extends string> {
+export class SlowLane<K extends string> {
   readonly #queue: KeyedQueue<K>;
+  readonly #signal: AbortSignal;
   readonly #places: number;
   readonly #handle: (key: K) => Promise<void>;
   readonly #inside = new Map<string, number>();
@@ -26,14 +29,15 @@ export class SideRoom<K extends string> {
   readonly #broken: (error: unknown) => void;
   #onEmpty: (() => void) | undefined;
 
-  constructor({ queue, places, handle, broken }: SideRoomOptions<K>) {
+  constructor({ queue, signal, places, handle, broken }: SlowLaneOptions<K>) {
     this.#queue = queue;
+    this.#signal = signal;
     this.#places = places;
     this.#handle = handle;
     this.#broken = broken;
   }
 
-  /** True: the key's namespace is slow and has had its share; the key comes when others of it are done. */
+  /** True: the key's namespace has had its share of the places; the key is handled when others of it are done. */
   keeps(key: K): boolean {
     const namespace = namespaceOf(key);
     if (this.#hasRoom(namespace)) return false;
@@ -43,7 +47,7 @@ export class SideRoom<K extends string> {
     return true;
   }
 
-  /** The handling of the key, which is under way, goes on here. */
+  /** Takes over a key whose handling is under way. */
   enter(key: K, handled: Promise<void>): void {
     const namespace = namespaceOf(key);
     this.#count(namespace, 1);
@@ -73,11 +77,12 @@ export class SideRoom<K extends string> {
     else this.#inside.delete(namespace);
   }
 
-  /** Who has least goes first. */
+  /** The namespace with the fewest keys inside goes first. */
   #letIn(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       // What is planned for later comes again by itself, and then with all that happened until then.
-      if (this.#queue.isClosed || this.#queue.dueAt(next) !== undefined) this.#queue.done(next);
+      if (this.#queue.dueAt(next) !== undefined) this.#queue.done(next);
+      else if (this.#signal.aborted) this.#queue.giveBack(next);
       else this.enter(next, this.#handle(next));
     }
     if (this.#taken === 0) this.#onEmpty?.();
@@ -88,7 +93,7 @@ export class SideRoom<K extends string> {
     for (const namespace of this.#outside.keys()) {
       if (first === undefined || this.#insideOf(namespace) < this.#insideOf(first)) first = namespace;
     }
-    if (first === undefined || !(this.#queue.isClosed || this.#hasRoom(first))) return undefined;
+    if (first === undefined || !(this.#signal.aborted || this.#hasRoom(first))) return undefined;
     const waiting = this.#outside.get(first) ?? [];
     const key = waiting.shift();
     if (waiting.length === 0) this.#outside.delete(first);

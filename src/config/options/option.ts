@@ -1,5 +1,5 @@
-import { parseDuration } from '../domain/text/duration.ts';
-import { parseBool } from '../domain/text/parse-bool.ts';
+import { parseDuration } from '../../domain/text/duration.ts';
+import { parseBool } from '../../domain/text/parse-bool.ts';
 import { parseCsvRecord } from './csv-record.ts';
 
 export const GROUPS = {
@@ -16,7 +16,7 @@ export type Group = keyof typeof GROUPS;
 /** A value, or what would have been right: "must be …, not …". */
 type Parsed<T> = { readonly value: T } | { readonly must: string; readonly not: string };
 
-/** One setting. Everything that is said about it anywhere is said here. */
+/** One setting, with everything that `--help` and the docs say about it. */
 export interface Option<T> {
   /** Without the dashes; undefined: the environment alone sets it. */
   readonly flag: string | undefined;
@@ -27,9 +27,9 @@ export interface Option<T> {
   readonly fallback: string;
   readonly group: Group;
   readonly doc: string;
-  /** May hold a credential: a problem with it is told without its text. */
+  /** May hold a credential: messages leave its value out. */
   readonly sensitive?: true;
-  /** Says how this process reaches the cluster from its machine: nobody else's business, and not published. */
+  /** About this process on its machine, as how it reaches the cluster: not published. */
   readonly local?: true;
   /** Takes every value given, in order: for lists they add up, otherwise the last one counts. None: the fallback. */
   readonly parse: (texts: readonly string[]) => Parsed<T>;

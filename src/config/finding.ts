@@ -1,8 +1,0 @@
-/** What turns up while settings are read: problems stop the start, warnings are logged. */
-export interface Finding {
-  readonly problems: string[];
-  readonly warnings: string[];
-}
-
-/** Somebody's own text within a message: on one line, and never the whole of a long one. */
-export const quote = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
