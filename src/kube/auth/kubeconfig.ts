@@ -62,7 +62,7 @@ function proxyOf({ file, name, fields }: Entry): URL | undefined {
   const given = text(fields['proxy-url']);
   if (!given) return;
   const proxy = URL.parse(given);
-  if (proxy && /^(https?|socks[45]?[ah]?):$/.test(proxy.protocol)) return proxy;
+  if (proxy && /^(https?|socks(4a?|5h?)?):$/.test(proxy.protocol)) return proxy;
   // Not quoted: it may hold a password.
   throw new Error(`${file}: cluster "${name}" has no valid proxy-url; expected a URL like http://host:3128`);
 }

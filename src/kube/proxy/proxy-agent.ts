@@ -25,7 +25,7 @@ export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>,
     const done = callback as (error: Error | null, socket?: Socket) => void;
     tunnel(timeout)
       .catch((error: unknown) => {
-        throw connectErrorAt(place, withCode(error));
+        throw connectErrorAt(place, error);
       })
       .then((socket) => dial(socket).setTimeout(KEEP_ALIVE_MS))
       .then((socket) => done(null, socket), done);
@@ -37,7 +37,7 @@ export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>,
 async function tunnelTo(target: { readonly host: string; readonly port: number }, proxy: URL): Promise<Tunnel> {
   if (proxy.protocol.startsWith('socks')) {
     const { socksTunnel } = await import('./socks-tunnel.ts');
-    return socksTunnel(proxy.href, target.host, target.port);
+    return socksTunnel(proxy, target);
   }
   const authority = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${target.port}`;
   return (idleMs) => connectThrough(proxy, authority, idleMs);
@@ -74,12 +74,6 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
   });
   request.end();
   return promise;
-}
-
-/** The SOCKS library has the code in its message, which may hold more than is to be told. */
-function withCode(error: unknown): unknown {
-  const { code, message = '' } = error as NodeJS.ErrnoException;
-  return code || error instanceof ConnectError ? error : { code: /\bE[A-Z]{4,}\b/.exec(message)?.[0] };
 }
 
 function refusalWords(status: number | undefined): string {
