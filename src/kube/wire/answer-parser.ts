@@ -13,9 +13,11 @@ type Stage = 'head' | 'sized' | 'until closed' | 'chunk size' | 'chunk' | 'chunk
 const MAX_HEAD_BYTES = 64 * 1024;
 const MORE = -1;
 
-// The only fields that matter to us.
-const CHUNKED = /\r\ntransfer-encoding:[^\r]*\bchunked[ \t]*(\r|$)/i;
-const LENGTH = /\r\ncontent-length:[ \t]*(\d+)/i;
+const STATUS = /^HTTP\/1\.\d (\d{3})(?: |\r\n|$)/;
+// What says where the body ends: [1] a length, [2] an encoding, [3] which is the one that we know.
+const FRAMING =
+  /\r\n(?:content-length:[ \t]*(?:(\d{1,15})[ \t]*(?=\r\n|$))?|(transfer-encoding):[ \t]*(?:(chunked)[ \t]*(?=\r\n|$))?)/gi;
+const CHUNK_SIZE = /^([\da-f]{1,13})[ \t]*(?:;|$)/i;
 const CLOSE = /^HTTP\/1\.0|\r\nconnection:[^\r]*\bclose\b/i;
 const RETRY_AFTER = /\r\nretry-after:[ \t]*([^\r]*)/i;
 const DATE = /\r\ndate:[ \t]*([^\r]*)/i;
@@ -87,7 +89,7 @@ export class AnswerParser {
     const end = bytes.indexOf('\r\n\r\n', at);
     if (end < 0) return MORE;
     const head = bytes.toString('latin1', at, end);
-    const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
+    const status = Number(STATUS.exec(head)?.[1]);
     if (!status) throw new Error('the answer is not HTTP/1.1');
     // "Continue", and other news before the answer proper.
     if (status >= 200) this.#begin(status, head);
@@ -95,23 +97,27 @@ export class AnswerParser {
   }
 
   #begin(status: number, head: string): void {
+    FRAMING.lastIndex = 0;
+    const framing = FRAMING.exec(head);
+    const second = framing && FRAMING.exec(head);
+    if (second && FRAMING.test(head)) throw new Error('the answer says three times where it ends');
     const isEmpty = status === 204 || status === 304;
-    const isChunked = CHUNKED.test(head);
-    const length = LENGTH.exec(head)?.[1];
-    this.#reusable = !CLOSE.test(head);
-    this.#left = isEmpty || isChunked ? 0 : Number(length ?? Number.POSITIVE_INFINITY);
+    const isChunked = !isEmpty && (framing?.[3] ?? second?.[3]) !== undefined;
+    // The server may mean the other one, and then what it sends next is not the next answer.
+    this.#reusable = !second && !CLOSE.test(head);
+    this.#left = isEmpty || isChunked ? 0 : lengthIn(framing, second);
     this.#listener.head(status, RETRY_AFTER.exec(head)?.[1], head);
-    if (isChunked && !isEmpty) this.#stage = 'chunk size';
+    if (isChunked) this.#stage = 'chunk size';
     else if (this.#left === 0) this.#isComplete = true;
-    else this.#stage = length === undefined ? 'until closed' : 'sized';
+    else this.#stage = this.#left === Number.POSITIVE_INFINITY ? 'until closed' : 'sized';
   }
 
   #chunkSize(bytes: Buffer, at: number): number {
     const end = bytes.indexOf('\r\n', at);
     if (end < 0) return MORE;
-    const size = /^[\da-f]+/i.exec(bytes.toString('latin1', at, end))?.[0] ?? '';
+    const size = CHUNK_SIZE.exec(bytes.toString('latin1', at, end))?.[1];
+    if (size === undefined) throw new Error('the answer has a chunk without a size');
     this.#left = Number.parseInt(size, 16);
-    if (Number.isNaN(this.#left)) throw new Error('the answer has a chunk without a size');
     this.#stage = this.#left === 0 ? 'trailer' : 'chunk';
     return end + 2;
   }
@@ -130,8 +136,9 @@ export class AnswerParser {
   #line(bytes: Buffer, at: number): number {
     const end = bytes.indexOf('\r\n', at);
     if (end < 0) return MORE;
-    if (this.#stage === 'chunk end') this.#stage = 'chunk size';
-    else if (end === at) this.#isComplete = true;
+    if (this.#stage === 'trailer') this.#isComplete = end === at;
+    else if (end === at) this.#stage = 'chunk size';
+    else throw new Error('the answer has a chunk that is longer than its size');
     return end + 2;
   }
 
@@ -140,6 +147,14 @@ export class AnswerParser {
     this.#isComplete = false;
     this.#listener.end(reusable);
   }
+}
+
+/** Without a length, or in an encoding that we do not know, a body ends with the connection. */
+function lengthIn(framing: RegExpExecArray | null, second: RegExpExecArray | null): number {
+  if (!framing || (framing[2] ?? second?.[2])) return Number.POSITIVE_INFINITY;
+  const isInvalid = framing[1] === undefined || (second && second[1] === undefined);
+  if (isInvalid) throw new Error('the answer has a length that is no number');
+  return Number(framing[1]);
 }
 
 /** What a body is made of is handed over, for good: no second copy of it is left behind. */
