@@ -3,8 +3,8 @@ import { isSecret, type Resource } from '../api/resources.ts';
 import type { Connection } from './auth/connection.ts';
 import { type ServedKind, servedKinds } from './discovery.ts';
 import { query, resourcePath } from './resource-path.ts';
-import { type ListOptions, listPages, type Page } from './watch/listing.ts';
-import { type RawEvent, watchEvents } from './watch/watch.ts';
+import { type ListOptions, type ListPage, listPages } from './watch/listing.ts';
+import { type WatchEvent, watchEvents } from './watch/watch.ts';
 import { type Call, Transport, type TransportOptions } from './wire/transport.ts';
 
 export interface ObjectRef {
@@ -125,7 +125,7 @@ export class KubeClient {
    * Page by page; a listing that outlives the server's memory begins anew, with a page that says `fresh`. The data of
    * Secrets are bytes, and gone when the next page is asked for.
    */
-  list<T = KubeObject>(resource: Resource, scope: Scope, options: ListOptions = {}): AsyncGenerator<Page<T>, void> {
+  list<T = KubeObject>(resource: Resource, scope: Scope, options: ListOptions = {}): AsyncGenerator<ListPage<T>, void> {
     return listPages<T>(this.#transport, { resource, scope }, options);
   }
 
@@ -227,7 +227,7 @@ export class KubeClient {
     scope: Scope,
     resourceVersion: string,
     { signal, opened }: WatchOptions,
-  ): AsyncGenerator<RawEvent, void> {
+  ): AsyncGenerator<WatchEvent, void> {
     const call: Call = {
       verb: 'watch',
       method: 'GET',

@@ -1,7 +1,7 @@
 /** What was asked, in RBAC's words. */
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
-export interface Failure {
+export interface KubeErrorFields {
   readonly verb: Verb;
   readonly path: string;
   /** The HTTP status, or 0 where no answer arrived. */
@@ -31,7 +31,7 @@ export class KubeError extends Error {
   readonly detail: string | undefined;
   readonly retryAfterMs: number | undefined;
 
-  constructor(failure: Failure) {
+  constructor(failure: KubeErrorFields) {
     const { verb, path, status, reason, detail, retryAfterMs } = failure;
     super(`${verb} ${path}: ${status === 0 ? '' : `${status} `}${reason}${detail ? `: ${detail}` : ''}`);
     this.verb = verb;

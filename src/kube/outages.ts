@@ -9,7 +9,7 @@ export const isOutage = ({ status }: { readonly status: number }): boolean =>
  * Notices that the server is back after a time in which nothing got through: neither a call that succeeded nor one that
  * the server refused. One resource alone may have troubles of its own, so at least two have to fail.
  */
-export class Outages {
+export class OutageDetector {
   readonly #now: () => number;
   readonly #listeners: ((lastedMs: number) => void)[] = [];
   readonly #resources = new Set<string>();

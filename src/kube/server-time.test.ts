@@ -40,7 +40,7 @@ test('a clock that is right is not made coarser', () => {
   clock.jump(-HOUR_MS);
   clock.advance(HOUR_MS);
   expect(error()).toBe(0);
-  expect(time.isAsking).toBe(true);
+  expect(time.wantsDate).toBe(true);
 });
 
 test.each([-HOUR_MS, 30 * HOUR_MS])('a clock that is wrong by %i ms is set right by one answer', (offMs) => {
@@ -69,16 +69,16 @@ test.each(['', 'soon', '2026-01-01T00:00:00Z', 'Wed, 99 Foo GMT'])('what is no d
   const { time, error } = world(5);
   time.heard(text, 0);
   expect(error()).toBe(5);
-  expect(time.isAsking).toBe(true);
+  expect(time.wantsDate).toBe(true);
 });
 
 test('looks now and then only', () => {
   const { clock, time, exchange } = world(0);
-  expect(time.isAsking).toBe(true);
+  expect(time.wantsDate).toBe(true);
   exchange();
-  expect(time.isAsking).toBe(false);
+  expect(time.wantsDate).toBe(false);
   clock.advance(1000);
-  expect(time.isAsking).toBe(true);
+  expect(time.wantsDate).toBe(true);
 });
 
 test('however wrong our clock and slow the network: never further off than a second and the way of one answer', () => {

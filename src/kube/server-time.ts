@@ -27,7 +27,7 @@ export class ServerTime {
   }
 
   /** Whether the date of an answer that comes now is worth a look. */
-  get isAsking(): boolean {
+  get wantsDate(): boolean {
     return this.#clock.now() >= this.#lookAt;
   }
 

@@ -1,7 +1,7 @@
 import type { Resource } from '../../src/api/resources.ts';
 import type { KubeClient, ObjectRef, Scope, WatchOptions } from '../../src/kube/client.ts';
 import type { ListOptions } from '../../src/kube/watch/listing.ts';
-import type { RawEvent } from '../../src/kube/watch/watch.ts';
+import type { WatchEvent } from '../../src/kube/watch/watch.ts';
 import { type Cluster, type Json, refused } from './cluster.ts';
 
 export interface Faults {
@@ -64,7 +64,7 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
     scope: Scope,
     from: string,
     { signal }: WatchOptions,
-  ): AsyncGenerator<RawEvent> {
+  ): AsyncGenerator<WatchEvent> {
     const { plural } = resource;
     await takeTime();
     let position = Number(from);

@@ -5,9 +5,9 @@ import { delimiter, join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
 import { environmentProxy } from '../proxy/environment-proxy.ts';
-import { fileToken } from './file-token.ts';
 import { readKubeconfig } from './kubeconfig.ts';
-import { fileTls } from './tls-files.ts';
+import { tlsFromFiles } from './tls-files.ts';
+import { tokenFromFile } from './token-file.ts';
 
 export type TlsOptions = Pick<
   ConnectionOptions,
@@ -19,7 +19,7 @@ export interface Connection {
   readonly server: URL;
   /** The kubeconfig's context; undefined for the pod's own ServiceAccount. */
   readonly context?: string | undefined;
-  /** Asked for each socket, because certificates rotate; the same object for as long as nothing did. */
+  /** CallContext for each socket, because certificates rotate; the same object for as long as nothing did. */
   tls(): TlsOptions;
   /** The namespace to use where none is named. */
   readonly namespace?: string | undefined;
@@ -79,12 +79,12 @@ async function inCluster(options: ConnectOptions): Promise<Connection> {
         '(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set); name a kubeconfig with --kubeconfig',
     );
   }
-  const tls = fileTls({}, { ca: join(serviceAccountDir, 'ca.crt') }, clock);
+  const tls = tlsFromFiles({}, { ca: join(serviceAccountDir, 'ca.crt') }, clock);
   const namespace = await readFile(join(serviceAccountDir, 'namespace'), 'utf8').catch(() => undefined);
   return {
     server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
     tls: () => tls(),
     namespace: namespace?.trim(),
-    authorization: fileToken(join(serviceAccountDir, 'token'), clock),
+    authorization: tokenFromFile(join(serviceAccountDir, 'token'), clock),
   };
 }

@@ -10,7 +10,7 @@ export interface Credential {
 }
 
 /** A credential that is asked for again when it has expired or was refused. */
-export interface RenewedCredential {
+export interface CachedCredential {
   authorization(refused?: boolean): string | undefined | Promise<string | undefined>;
   /** The client certificate and its key, where the credential has them. */
   pair(): Credential['pair'];
@@ -20,7 +20,7 @@ export interface RenewedCredential {
 const WAVE_MS = 10_000;
 
 /** However many calls need a new credential at once, it is obtained once. */
-export function renewing(obtain: () => Promise<Credential>, clock: Clock = systemClock): RenewedCredential {
+export function renewing(obtain: () => Promise<Credential>, clock: Clock = systemClock): CachedCredential {
   let current: Credential | undefined;
   /** By our own clock, of which the issuer knows nothing. */
   let goodUntil = Number.NEGATIVE_INFINITY;

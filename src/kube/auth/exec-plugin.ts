@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { ConnectError } from '../wire/connect-error.ts';
 import type { Credential } from './credential.ts';
 import { type Entry, type Fields, isFields, pathIn, text } from './kubeconfig-file.ts';
-import { hintWords, pluginWords } from './plugin-words.ts';
+import { installHintText, redactedStderr } from './plugin-output.ts';
 
 export interface ExecPluginOptions {
   /** What the plugin finds in its environment beside its own variables. */
@@ -47,13 +47,13 @@ export function execPlugin(user: Entry, cluster: Entry, options: ExecPluginOptio
     args: Array.isArray(exec['args']) ? exec['args'].map(String) : [],
     env: { ...options.env, ...variables(exec['env']), KUBERNETES_EXEC_INFO: execInfo(exec, cluster) },
   };
-  const hint = hintWords(text(exec['installHint']) ?? '');
+  const hint = installHintText(text(exec['installHint']) ?? '');
   return async () => {
     const said = await run(plugin, options.clock ?? systemClock).catch((): Said => ({ failure: 'cannot be started' }));
     const credential = said.failure === undefined ? credentialIn(said.stdout ?? '') : undefined;
     if (credential) return credential;
     const failure = said.failure ?? 'gave no token and no certificate with its key';
-    const words = pluginWords(said.stderr ?? '', said.stdout ?? '', plugin.env);
+    const words = redactedStderr(said.stderr ?? '', said.stdout ?? '', plugin.env);
     const cure = said.isMissing && hint !== '' ? hint : 'run it by hand to see why';
     throw new ConnectError(`${who}: the plugin "${name}" ${failure}${words === '' ? '' : `: ${words}`}; ${cure}`);
   };

@@ -11,7 +11,7 @@ export interface Entry {
 }
 
 /** What a context names. */
-export interface Chosen {
+export interface SelectedContext {
   readonly context: string;
   readonly cluster: Entry;
   readonly user: Entry | undefined;
@@ -26,7 +26,7 @@ interface Kubeconfig {
 }
 
 /** The context of that name, else the current one; where several files name a thing, the first wins. */
-export async function chooseContext(files: readonly string[], context: string | undefined): Promise<Chosen> {
+export async function selectContext(files: readonly string[], context: string | undefined): Promise<SelectedContext> {
   const configs = (await Promise.all(files.map(load))).filter((config) => config !== undefined);
   const where = files.join(', ');
   if (configs.length === 0) throw new Error(noneExists(files));

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Connection, TlsOptions } from './connection.ts';
-import { type Credential, type RenewedCredential, renewing } from './credential.ts';
-import { fileToken } from './file-token.ts';
-import { chooseContext, type Entry, isFields, pathIn, text } from './kubeconfig-file.ts';
-import { fileTls } from './tls-files.ts';
+import { type CachedCredential, type Credential, renewing } from './credential.ts';
+import { type Entry, isFields, pathIn, selectContext, text } from './kubeconfig-file.ts';
+import { tlsFromFiles } from './tls-files.ts';
+import { tokenFromFile } from './token-file.ts';
 
 export interface KubeconfigOptions {
   readonly context?: string | undefined;
@@ -16,7 +16,7 @@ const IMPERSONATION_FIELDS = ['as', 'as-uid', 'as-groups', 'as-user-extra'];
 
 /** The connection that a kubeconfig (or several: the first to name a thing wins) describes. */
 export async function readKubeconfig(files: readonly string[], options: KubeconfigOptions): Promise<Connection> {
-  const { context, cluster, user, namespace } = await chooseContext(files, options.context);
+  const { context, cluster, user, namespace } = await selectContext(files, options.context);
   const server = serverOf(cluster);
   if (user) refuseImpersonation(user);
   const proxy = proxyOf(cluster);
@@ -67,7 +67,7 @@ function proxyOf({ file, name, fields }: Entry): URL | undefined {
   throw new Error(`${file}: cluster "${name}" has no valid proxy-url; expected a URL like http://host:3128`);
 }
 
-function tlsOf(cluster: Entry, user: Entry | undefined, clock: Clock | undefined): ReturnType<typeof fileTls> {
+function tlsOf(cluster: Entry, user: Entry | undefined, clock: Clock | undefined): ReturnType<typeof tlsFromFiles> {
   const ca = pem(cluster, 'certificate-authority');
   const cert = pem(user, 'client-certificate');
   const key = pem(user, 'client-key');
@@ -79,7 +79,7 @@ function tlsOf(cluster: Entry, user: Entry | undefined, clock: Clock | undefined
     ...(servername && { servername }),
     ...(cluster.fields['insecure-skip-tls-verify'] === true && { rejectUnauthorized: false }),
   };
-  return fileTls(fixed, { ca: ca.path, cert: cert.path, key: key.path }, clock);
+  return tlsFromFiles(fixed, { ca: ca.path, cert: cert.path, key: key.path }, clock);
 }
 
 /** `field-data` is base64 and wins over `field`, a path. */
@@ -90,7 +90,7 @@ function pem(entry: Entry | undefined, field: string): { readonly bytes?: Buffer
 }
 
 /** The same object for as long as both parts are the same. */
-function joined(files: () => TlsOptions, pair: RenewedCredential['pair']): () => TlsOptions {
+function joined(files: () => TlsOptions, pair: CachedCredential['pair']): () => TlsOptions {
   let tls: TlsOptions = {};
   return () => {
     const next: TlsOptions = { ...files(), ...pair() };
@@ -104,7 +104,7 @@ async function credentialOf(
   cluster: Entry,
   user: Entry | undefined,
   { env, clock }: KubeconfigOptions,
-): Promise<RenewedCredential> {
+): Promise<CachedCredential> {
   const own = user && ownAuthorization(user, clock);
   if (own) return { authorization: own, pair: () => undefined };
   const obtain = user && (await giverOf(cluster, user, { env, clock }));
@@ -118,7 +118,7 @@ async function credentialOf(
 /** A token file wins over a token. */
 function ownAuthorization(user: Entry, clock: Clock | undefined): Connection['authorization'] | undefined {
   const file = pathIn(user, 'tokenFile');
-  if (file) return fileToken(file, clock);
+  if (file) return tokenFromFile(file, clock);
   const token = text(user.fields['token']);
   if (token) return () => `Bearer ${token}`;
   const { username, password } = user.fields;

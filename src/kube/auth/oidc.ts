@@ -11,7 +11,7 @@ const TIME_LIMIT_MS = 30_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** What the issuer is asked with. */
-interface Registration {
+interface OidcClient {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
@@ -58,7 +58,7 @@ function endOf(jwt: string): number {
   }
 }
 
-function registrationIn(entry: Entry): Registration | undefined {
+function registrationIn(entry: Entry): OidcClient | undefined {
   const { fields } = entry;
   const issuer = text(fields['idp-issuer-url']);
   const clientId = text(fields['client-id']);
@@ -69,7 +69,7 @@ function registrationIn(entry: Entry): Registration | undefined {
   return { issuer, clientId, clientSecret: text(fields['client-secret']), ca: ca || undefined };
 }
 
-async function refreshed({ issuer, clientId, clientSecret, ca }: Registration, refreshToken: string): Promise<Fields> {
+async function refreshed({ issuer, clientId, clientSecret, ca }: OidcClient, refreshToken: string): Promise<Fields> {
   const about = await ask(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, { ca });
   const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId });
   const methods = about['token_endpoint_auth_methods_supported'];

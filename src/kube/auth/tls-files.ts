@@ -18,7 +18,7 @@ const LOOK_SOON_MS = 1_000;
  * The options with what stands in the files; the same object until one of them holds something else. Looks at them
  * once a minute, and after a refusal at once. Throws where a file cannot be read to begin with.
  */
-export function fileTls(
+export function tlsFromFiles(
   fixed: TlsOptions,
   files: TlsFiles,
   clock: Clock = systemClock,

@@ -19,7 +19,7 @@ export interface EventReport {
 const QUIET_MS = 300_000;
 
 /** Counts what is dropped, by cause, and tells the beginning and the end of it. */
-export class EventDrops {
+export class DropCounter {
   readonly #clock: Clock;
   readonly #report: EventReport | undefined;
   readonly #counts = new Map<DropCause, number>();

@@ -5,8 +5,8 @@ import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { KubeClient } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { isTransient } from '../retry-transient.ts';
-import { EventDrops, type EventReport } from './event-drops.ts';
-import { EventAllowances, type SentEvent, SentEvents } from './event-memory.ts';
+import { EventRateLimiter, RecentEvents, type SentEvent } from './event-correlation.ts';
+import { DropCounter, type EventReport } from './event-drops.ts';
 import { type EventPost, eventBody, eventName, eventNamespace, seconds } from './event-post.ts';
 import { EventQueue, type WaitingEvent } from './event-queue.ts';
 
@@ -53,10 +53,10 @@ export class EventSink {
   readonly #clock: Clock;
   readonly #report: EventReport | undefined;
   readonly #queue: EventQueue;
-  readonly #known = new SentEvents();
-  readonly #allowances = new EventAllowances();
+  readonly #known = new RecentEvents();
+  readonly #allowances = new EventRateLimiter();
   readonly #stop = new AbortController();
-  readonly #drops: EventDrops;
+  readonly #drops: DropCounter;
   readonly #lanes = new Set<Promise<void>>();
   #running = 0;
   #calls = 0;
@@ -71,7 +71,7 @@ export class EventSink {
     this.#client = options.client;
     this.#clock = options.clock ?? systemClock;
     this.#report = options.report;
-    this.#drops = new EventDrops(this.#clock, options.report);
+    this.#drops = new DropCounter(this.#clock, options.report);
     this.#queue = new EventQueue(options.maxBytes ?? MAX_BYTES);
   }
 

@@ -6,7 +6,7 @@ import { KubeError } from '../kube-error.ts';
 import { type Lease, microTime } from './lease-object.ts';
 
 /** What a leader holds in its hand. */
-export interface Leadership {
+export interface HeldLease {
   /** True until the time is over within which the lease had to be renewed, whether or not anybody noticed. */
   held(): boolean;
 }
@@ -18,7 +18,7 @@ export interface ElectionOptions {
   /** Unlike that of every other candidate, also of this one's own former life. */
   readonly identity: string;
   readonly clock: Clock;
-  readonly onLeading: (leadership: Leadership) => void;
+  readonly onLeading: (leadership: HeldLease) => void;
   /** The leadership is over; nothing may be written any more. Not called for a release of our own. */
   readonly onLost: () => void;
   /** Somebody leads now, perhaps ourselves; '' when nobody does. */

@@ -2,8 +2,8 @@ import type { Agent } from 'node:http';
 import { isIP, isIPv6, type Socket } from 'node:net';
 import { http, https } from '../../runtime/node-http.ts';
 import type { Connection } from '../auth/connection.ts';
-import { ConnectError, connectErrorAt, proxyAt } from '../wire/connect-error.ts';
-import { dialler } from '../wire/dial.ts';
+import { ConnectError, proxyEndpoint, toConnectError } from '../wire/connect-error.ts';
+import { dialer } from '../wire/dial.ts';
 
 /** Opens a connection to the server at its end, and gives up when nothing has come for so many milliseconds. */
 type Tunnel = (idleMs: number | undefined) => Promise<Socket>;
@@ -17,15 +17,15 @@ export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>,
   const isSecure = protocol === 'https:';
   const host = bare(hostname);
   const tunnel = await tunnelTo({ host, port: Number(port || (isSecure ? 443 : 80)) }, proxy);
-  const dial = dialler(connection);
-  const place = proxyAt(proxy);
+  const dial = dialer(connection);
+  const endpoint = proxyEndpoint(proxy);
   const kept = { keepAlive: true, timeout: KEEP_ALIVE_MS };
   const agent = isSecure ? new https.Agent(kept) : new http.Agent(kept);
   agent.createConnection = ({ timeout }, callback) => {
     const done = callback as (error: Error | null, socket?: Socket) => void;
     tunnel(timeout)
       .catch((error: unknown) => {
-        throw connectErrorAt(place, error);
+        throw toConnectError(endpoint, error);
       })
       .then((socket) => dial(socket).setTimeout(KEEP_ALIVE_MS))
       .then((socket) => done(null, socket), done);
@@ -57,7 +57,7 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
     agent: false,
     timeout: idleMs,
   });
-  const { name } = proxyAt(proxy);
+  const { name } = proxyEndpoint(proxy);
   const refuse = (status: number | undefined) => reject(new ConnectError(`${name} answered ${refusalWords(status)}`));
   request.once('error', reject);
   request.once('timeout', () => request.destroy(new ConnectError(`${name} says nothing`)));

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { SocksClient } from 'socks';
-import { ConnectError, connectErrorAt, proxyAt } from '../wire/connect-error.ts';
+import { ConnectError, proxyEndpoint, toConnectError } from '../wire/connect-error.ts';
 
 // In the protocol a length is one byte.
 const MAX_CREDENTIAL_BYTES = 255;
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 30_000;
  * well as for `socks5h`. Only `socks4` needs it resolved here: its protocol carries nothing but IPv4 addresses.
  */
 export function socksTunnel(proxy: URL, target: { readonly host: string; readonly port: number }) {
-  const { name } = proxyAt(proxy);
+  const { name } = proxyEndpoint(proxy);
   const [userId = '', password = ''] = [proxy.username, proxy.password].map(decodeURIComponent);
   if (Math.max(Buffer.byteLength(userId), Buffer.byteLength(password)) > MAX_CREDENTIAL_BYTES) {
     throw new Error(`the user name or password for ${name} has more than ${MAX_CREDENTIAL_BYTES} bytes`);
@@ -37,7 +37,9 @@ export function socksTunnel(proxy: URL, target: { readonly host: string; readonl
       socket?.destroy();
       const { code, message } = error as NodeJS.ErrnoException;
       // The error itself has the password in its options; the library's messages are fixed texts.
-      throw code ? connectErrorAt(proxyAt(proxy), error) : new ConnectError(`${name}: ${message}${cureFor(message)}`);
+      throw code
+        ? toConnectError(proxyEndpoint(proxy), error)
+        : new ConnectError(`${name}: ${message}${cureFor(message)}`);
     }
   };
 }

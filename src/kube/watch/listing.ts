@@ -3,8 +3,8 @@ import { isSecret, type Resource } from '../../api/resources.ts';
 import type { Scope } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { query, resourcePath } from '../resource-path.ts';
-import { failure } from '../wire/failures.ts';
-import type { Opened } from '../wire/secret-json.ts';
+import { failure } from '../wire/call-errors.ts';
+import type { Erasable } from '../wire/secret-json.ts';
 import type { Call, Transport } from '../wire/transport.ts';
 
 export interface ListOptions {
@@ -17,7 +17,7 @@ export interface ListOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[];
   /** The same on all pages of a listing; a watch may start from it. */
   readonly resourceVersion: string;
@@ -37,7 +37,7 @@ const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 // How often a listing may begin anew because its position was forgotten (five minutes each) before it counts as failed.
 const MAX_RESTARTS = 3;
 
-interface Subject {
+interface ListTarget {
   readonly resource: Resource;
   readonly scope: Scope;
 }
@@ -52,15 +52,15 @@ interface Progress {
 /** The pages of a listing; see `KubeClient.list`. */
 export async function* listPages<T>(
   transport: Transport,
-  subject: Subject,
+  subject: ListTarget,
   options: ListOptions,
-): AsyncGenerator<Page<T>, void> {
+): AsyncGenerator<ListPage<T>, void> {
   let progress: Progress = { next: undefined, limit: options.limit ?? PAGE_SIZE, restarts: 0 };
   let largest = options.limit ?? MAX_LIGHT_PAGE;
   let listed = 0;
   for (;;) {
     const call = listCall(subject, options, progress);
-    let list: Opened<RawList>;
+    let list: Erasable<RawList>;
     try {
       list = await transport.opened(call);
     } catch (error) {
@@ -98,7 +98,7 @@ interface RawList {
   readonly items?: readonly unknown[] | null;
 }
 
-function listCall({ resource, scope }: Subject, options: ListOptions, { next, limit }: Progress): Call {
+function listCall({ resource, scope }: ListTarget, options: ListOptions, { next, limit }: Progress): Call {
   return {
     verb: 'list',
     method: 'GET',
@@ -118,7 +118,7 @@ function listCall({ resource, scope }: Subject, options: ListOptions, { next, li
   };
 }
 
-function readPage<T>(call: Call, list: RawList, fresh: boolean): Page<T> {
+function readPage<T>(call: Call, list: RawList, fresh: boolean): ListPage<T> {
   const resourceVersion = list?.metadata?.resourceVersion;
   const items = list?.items ?? [];
   // Somebody's empty `{}` is not an empty list: taken for one, every object would count as deleted.

@@ -5,8 +5,8 @@ import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { KubeClient, Scope } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { backoffAfter } from '../retry-transient.ts';
-import { abortReason } from '../wire/failures.ts';
-import { Replica } from './replica.ts';
+import { abortReason } from '../wire/call-errors.ts';
+import { ObjectCache } from './object-cache.ts';
 
 /** What a Reflector tells. `key` is `namespace/name`, or `name` for kinds without namespaces. */
 export type ReflectEvent<T> =
@@ -79,7 +79,7 @@ export class Reflector<T> {
   readonly #scope: Scope;
   readonly #options: ReflectOptions<T>;
   readonly #clock: Clock;
-  readonly #replica: Replica<T>;
+  readonly #cache: ObjectCache<T>;
   /** From where a watch may go on; undefined: list first. */
   #position: string | undefined;
   #failures = 0;
@@ -103,12 +103,12 @@ export class Reflector<T> {
     this.#scope = scope;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#replica = new Replica(options.digest);
+    this.#cache = new ObjectCache(options.digest);
   }
 
   /** Digests by `namespace/name` (`name` alone for kinds without namespaces). */
   get values(): ReadonlyMap<string, T> {
-    return this.#replica.values;
+    return this.#cache.values;
   }
 
   /** False from the first time that a watch is forbidden until one works: then only `refresh` brings news. */
@@ -157,7 +157,7 @@ export class Reflector<T> {
   async #list(signal: AbortSignal, emit: Emit<T>): Promise<void> {
     const asked = this.#asked;
     this.#asked = undefined;
-    const listing = this.#replica.beginListing(emit);
+    const listing = this.#cache.beginListing(emit);
     try {
       const options = { metadataOnly: this.#options.light, signal };
       for await (const page of this.#client.list(this.#resource, this.#scope, options)) listing.page(page);
@@ -187,7 +187,7 @@ export class Reflector<T> {
           this.#refusals = 0;
           this.#failures = 0;
           events += 1;
-          this.#position = this.#replica.apply(event, emit);
+          this.#position = this.#cache.apply(event, emit);
         }
       });
     } catch (error) {

@@ -1,12 +1,12 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { refusal } from '../kube-error.ts';
-import { bodyFailure, failure } from '../wire/failures.ts';
+import { failure, toCallError } from '../wire/call-errors.ts';
 import { LineSplitter } from '../wire/json-lines.ts';
 import { type Call, parse, type Transport } from '../wire/transport.ts';
 import { isKubeObject } from './listing.ts';
 
 /** What a watch says. A BOOKMARK's object carries a resourceVersion and nothing else. */
-export interface RawEvent {
+export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: KubeObject;
 }
@@ -22,7 +22,7 @@ export async function* watchEvents(
   transport: Transport,
   call: Call,
   opened?: () => void,
-): AsyncGenerator<RawEvent, void> {
+): AsyncGenerator<WatchEvent, void> {
   const answer = await transport.open(call);
   opened?.();
   const lines = new LineSplitter(MAX_LINE_BYTES);
@@ -40,7 +40,7 @@ export async function* watchEvents(
       }
     }
   } catch (error) {
-    throw bodyFailure(call, error);
+    throw toCallError(call, error);
   } finally {
     lines.clear();
   }
@@ -53,11 +53,11 @@ interface ParsedEvent {
   readonly object?: unknown;
 }
 
-function asEvent(call: Call, event: ParsedEvent | null | undefined): RawEvent {
+function asEvent(call: Call, event: ParsedEvent | null | undefined): WatchEvent {
   const object = event?.object as KubeObject | null | undefined;
   // A bookmark has a resourceVersion and no name.
-  if (event?.type === 'BOOKMARK' && typeof object?.metadata?.resourceVersion === 'string') return event as RawEvent;
-  if (CHANGES.has(event?.type) && isKubeObject(object)) return event as RawEvent;
+  if (event?.type === 'BOOKMARK' && typeof object?.metadata?.resourceVersion === 'string') return event as WatchEvent;
+  if (CHANGES.has(event?.type) && isKubeObject(object)) return event as WatchEvent;
   if (event?.type === 'ERROR') {
     throw refusal(call, (event.object as { readonly code?: number } | null)?.code ?? 500, event.object);
   }

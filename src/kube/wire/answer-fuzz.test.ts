@@ -84,7 +84,7 @@ class World {
       const isOpen = ({ exchange }: Sent): boolean => !exchange.isOver;
       const open = this.#sent.slice(-3 * MAX_OPEN).filter(isOpen).length;
       if (this.#sent.length < EXCHANGES && open < MAX_OPEN && this.#below(3) === 0) this.#send();
-      else if (this.#below(200) === 0) this.#sent.findLast(isOpen)?.exchange.breakOff(new Error('called off'));
+      else if (this.#below(200) === 0) this.#sent.findLast(isOpen)?.exchange.fail(new Error('called off'));
       else this.#serverSpeaks();
       if (this.#below(2) === 0) await undefined;
       if (this.#violation) throw this.#violation;

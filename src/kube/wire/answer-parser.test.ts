@@ -111,7 +111,7 @@ test('what is told does not depend on where the network cuts', () => {
       (all, cuts) => {
         const pieces = all.flatMap(({ wire }) => {
           const places = [0, ...cuts.map((cut) => cut % (wire.length + 1)), wire.length].sort((a, b) => a - b);
-          return places.slice(1).map((place, index) => wire.slice(places[index], place));
+          return places.slice(1).map((endpoint, index) => wire.slice(places[index], endpoint));
         });
         expect(read(pieces).told).toEqual(all.map(({ text }) => ({ status: 200, body: text, reusable: true })));
       },

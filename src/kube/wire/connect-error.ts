@@ -12,28 +12,28 @@ export class ConnectError extends Error {
 }
 
 /** Who did not answer as expected. */
-export interface Place {
+export interface Endpoint {
   /** As it is called in messages: `10.0.0.1:6443`, `the proxy corp:3128`. Nothing of a URL's credentials. */
   readonly name: string;
   /** What helps where its certificate is not trusted. */
   readonly trust: string;
 }
 
-export const serverAt = (server: URL, proxy?: URL): Place => ({
-  name: proxy ? `${addressOf(server)} through the proxy ${addressOf(proxy)}` : addressOf(server),
+export const serverEndpoint = (server: URL, proxy?: URL): Endpoint => ({
+  name: proxy ? `${hostPort(server)} through the proxy ${hostPort(proxy)}` : hostPort(server),
   trust:
     "see whether the kubeconfig's certificate authority, or the ServiceAccount's ca.crt, is the one of this server",
 });
 
-export const proxyAt = (proxy: URL): Place => ({
-  name: `the proxy ${addressOf(proxy)}`,
+export const proxyEndpoint = (proxy: URL): Endpoint => ({
+  name: `the proxy ${hostPort(proxy)}`,
   trust: 'name the file of its certificate authority in NODE_EXTRA_CA_CERTS',
 });
 
 const PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
 
 /** Host and port alone: a URL may hold a password. */
-export const addressOf = ({ protocol, hostname, port }: URL): string =>
+export const hostPort = ({ protocol, hostname, port }: URL): string =>
   `${hostname}:${port || (PORTS[protocol] ?? '1080')}`;
 
 // Until a connection can be used. A server that is there takes milliseconds; a SYN that was lost is sent again after 1, 3
@@ -41,28 +41,28 @@ export const addressOf = ({ protocol, hostname, port }: URL): string =>
 const DIAL_MS = 10_000;
 
 /** Fails a connection that is not ready in time; to be called off as soon as it is. */
-export function dialLimit({ name }: Place, fail: (error: ConnectError) => void): () => void {
+export function connectTimeout({ name }: Endpoint, fail: (error: ConnectError) => void): () => void {
   const words = `no connection to ${name} within ${DIAL_MS / 1000} s; is the address right, and does a firewall let us through?`;
   const timer = setTimeout(() => fail(new ConnectError(words)), DIAL_MS);
   return () => clearTimeout(timer);
 }
 
-export const idleTimeoutAt = ({ name }: Place, ms: number | undefined): IdleTimeout =>
+export const toIdleTimeout = ({ name }: Endpoint, ms: number | undefined): IdleTimeout =>
   new IdleTimeout(`${name} has said nothing${ms ? ` for ${ms / 1000} s` : ''}`);
 
 /** What broke a connection, in plain words; what is in plain words already stays. */
-export function connectErrorAt(place: Place, error: unknown): Error {
+export function toConnectError(endpoint: Endpoint, error: unknown): Error {
   if (error instanceof ConnectError || error instanceof IdleTimeout) return error;
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (!code || !/^[A-Z][A-Z0-9_]+$/.test(code)) return new ConnectError(`${place.name}: the answer broke off`);
-  const [what, cure] = meaningOf(code, place, (error as { readonly hostname?: string }).hostname);
-  return new ConnectError(`${place.name}: ${what} (${code})${cure === undefined ? '' : `; ${cure}`}`, code);
+  if (!code || !/^[A-Z][A-Z0-9_]+$/.test(code)) return new ConnectError(`${endpoint.name}: the answer broke off`);
+  const [what, cure] = meaningOf(code, endpoint, (error as { readonly hostname?: string }).hostname);
+  return new ConnectError(`${endpoint.name}: ${what} (${code})${cure === undefined ? '' : `; ${cure}`}`, code);
 }
 
 /** A connection that could not even be tried. */
-export function notOpened(place: Place, error: unknown): Error {
+export function toOpenError(endpoint: Endpoint, error: unknown): Error {
   const { code } = error as NodeJS.ErrnoException;
-  return code ? connectErrorAt(place, error) : new ConnectError(`no connection to ${place.name} could be opened`);
+  return code ? toConnectError(endpoint, error) : new ConnectError(`no connection to ${endpoint.name} could be opened`);
 }
 
 type Meaning = readonly [what: string, cure?: string];
@@ -95,7 +95,7 @@ const UNTRUSTED = new Set([
   'CERT_UNTRUSTED',
 ]);
 
-function meaningOf(code: string, { trust }: Place, host = 'of this name'): Meaning {
+function meaningOf(code: string, { trust }: Endpoint, host = 'of this name'): Meaning {
   if (code === 'ENOTFOUND') return [`there is no host ${host}`, 'is the name right, and does DNS work here?'];
   if (code === 'EAI_AGAIN') return [`no DNS server tells where host ${host} is`];
   if (UNTRUSTED.has(code)) return ['its certificate is not trusted', trust];

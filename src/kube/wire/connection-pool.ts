@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { AnswerParser, dateIn } from './answer-parser.ts';
-import { connectErrorAt, dialLimit, idleTimeoutAt, notOpened, type Place } from './connect-error.ts';
-import type { Carrier, Exchange, Request, Wire } from './exchange.ts';
+import { connectTimeout, type Endpoint, toConnectError, toIdleTimeout, toOpenError } from './connect-error.ts';
+import type { Dispatcher, Exchange, ExchangeSocket, Request } from './exchange.ts';
 
 /** Opens a connection to the server; throws where it cannot even begin. */
 type Dial = () => Socket;
@@ -19,54 +19,54 @@ const SURPLUS_MS = 3000;
  *
  * Node's own HTTP client would do, for twice the processor time: an exchange of a few hundred bytes is all overhead.
  */
-export class ConnectionPool implements Wire {
+export class ConnectionPool implements Dispatcher {
   readonly #dial: Dial;
-  readonly #place: Place;
-  readonly #maxLines: number;
-  readonly #lines = new Set<Line>();
-  readonly #idle: Line[] = [];
+  readonly #endpoint: Endpoint;
+  readonly #maxSockets: number;
+  readonly #lines = new Set<PooledSocket>();
+  readonly #idle: PooledSocket[] = [];
   readonly #waiting: Exchange[] = [];
   #closed = false;
 
-  constructor(dial: Dial, place: Place, maxLines: number) {
+  constructor(dial: Dial, endpoint: Endpoint, maxSockets: number) {
     this.#dial = dial;
-    this.#place = place;
-    this.#maxLines = maxLines;
+    this.#endpoint = endpoint;
+    this.#maxSockets = maxSockets;
   }
 
   send(exchange: Exchange): void {
     const line = this.#nextIdle();
-    if (this.#closed) exchange.breakOff(new Error('closed'));
+    if (this.#closed) exchange.fail(new Error('closed'));
     else if (line) line.carry(exchange);
-    else if (this.#lines.size < this.#maxLines) this.#open(exchange);
+    else if (this.#lines.size < this.#maxSockets) this.#open(exchange);
     else this.#waiting.push(exchange);
   }
 
-  forgetIdle(): void {
+  closeIdle(): void {
     for (const line of this.#idle.splice(0)) line.destroy();
   }
 
   close(): void {
     this.#closed = true;
-    for (const exchange of this.#waiting.splice(0)) exchange.breakOff(new Error('closed'));
+    for (const exchange of this.#waiting.splice(0)) exchange.fail(new Error('closed'));
     for (const line of this.#lines) line.destroy();
   }
 
   #open(exchange: Exchange): void {
     try {
-      const line: Line = new Line(this.#dial(), this.#place, {
+      const line: PooledSocket = new PooledSocket(this.#dial(), this.#endpoint, {
         free: () => this.#free(line),
         gone: () => this.#gone(line),
-        stale: () => this.forgetIdle(),
+        stale: () => this.closeIdle(),
       });
       this.#lines.add(line);
       line.carry(exchange);
     } catch (error) {
-      exchange.breakOff(notOpened(this.#place, error));
+      exchange.fail(toOpenError(this.#endpoint, error));
     }
   }
 
-  #free(line: Line): void {
+  #free(line: PooledSocket): void {
     const next = this.#nextWaiting();
     if (next) line.carry(next);
     else {
@@ -76,11 +76,11 @@ export class ConnectionPool implements Wire {
     }
   }
 
-  #gone(line: Line): void {
+  #gone(line: PooledSocket): void {
     this.#lines.delete(line);
     const at = this.#idle.indexOf(line);
     if (at >= 0) this.#idle.splice(at, 1);
-    while (this.#lines.size < this.#maxLines) {
+    while (this.#lines.size < this.#maxSockets) {
       const next = this.#nextWaiting();
       if (!next) return;
       this.send(next);
@@ -88,7 +88,7 @@ export class ConnectionPool implements Wire {
   }
 
   /** One that is being closed is still among them for a moment. */
-  #nextIdle(): Line | undefined {
+  #nextIdle(): PooledSocket | undefined {
     let line = this.#idle.pop();
     while (line && !line.isOpen) line = this.#idle.pop();
     return line;
@@ -101,7 +101,7 @@ export class ConnectionPool implements Wire {
   }
 }
 
-interface LineOwner {
+interface PoolCallbacks {
   free(): void;
   gone(): void;
   /** The connection was kept, and no answer began on it: what broke it has hit the others that are kept as well. */
@@ -109,19 +109,19 @@ interface LineOwner {
 }
 
 /** One connection. */
-class Line implements Carrier {
+class PooledSocket implements ExchangeSocket {
   readonly #socket: Socket;
-  readonly #place: Place;
-  readonly #owner: LineOwner;
+  readonly #endpoint: Endpoint;
+  readonly #owner: PoolCallbacks;
   readonly #parser: AnswerParser;
   #exchange: Exchange | undefined;
-  readonly #dialled: () => void;
+  readonly #connected: () => void;
   #isUsed = false;
   #error: Error | undefined;
 
-  constructor(socket: Socket, place: Place, owner: LineOwner) {
+  constructor(socket: Socket, endpoint: Endpoint, owner: PoolCallbacks) {
     this.#socket = socket;
-    this.#place = place;
+    this.#endpoint = endpoint;
     this.#owner = owner;
     this.#parser = new AnswerParser({
       head: (status, retryAfter, text) => this.#begin(status, retryAfter, text),
@@ -129,10 +129,10 @@ class Line implements Carrier {
       end: (reusable) => this.#end(reusable),
     });
     socket.setNoDelay(true);
-    this.#dialled = dialLimit(place, (error) => this.#fail(error));
-    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', this.#dialled);
+    this.#connected = connectTimeout(endpoint, (error) => this.#fail(error));
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', this.#connected);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    socket.on('timeout', () => this.#fail(idleTimeoutAt(place, socket.timeout)));
+    socket.on('timeout', () => this.#fail(toIdleTimeout(endpoint, socket.timeout)));
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#close());
   }
@@ -143,7 +143,7 @@ class Line implements Carrier {
 
   carry(exchange: Exchange): void {
     this.#exchange = exchange;
-    exchange.carriedBy(this, this.#isUsed);
+    exchange.assign(this, this.#isUsed);
     this.#isUsed = true;
     this.#socket.setTimeout(exchange.headMs);
     this.#socket.ref();
@@ -182,7 +182,7 @@ class Line implements Carrier {
   #begin(status: number, retryAfter: string | undefined, head: string): void {
     const exchange = this.#exchange;
     if (exchange && exchange.idleMs !== exchange.headMs) this.#socket.setTimeout(exchange.idleMs);
-    exchange?.begin(status, retryAfter, exchange.asksDate ? dateIn(head) : undefined);
+    exchange?.begin(status, retryAfter, exchange.wantsDate ? dateIn(head) : undefined);
   }
 
   #end(reusable: boolean): void {
@@ -202,10 +202,10 @@ class Line implements Carrier {
   }
 
   #close(): void {
-    this.#dialled();
+    this.#connected();
     this.#owner.gone();
     if (!this.#error && this.#parser.close()) return;
-    this.#exchange?.breakOff(connectErrorAt(this.#place, this.#error ?? { code: 'ECONNRESET' }));
+    this.#exchange?.fail(toConnectError(this.#endpoint, this.#error ?? { code: 'ECONNRESET' }));
   }
 }
 

@@ -6,7 +6,7 @@ import type { Connection, TlsOptions } from '../auth/connection.ts';
  * Opens connections to the server, on their own or through what leads there already. Throws where a certificate or key
  * cannot be read.
  */
-export function dialler({ server, tls }: Pick<Connection, 'server' | 'tls'>): (through?: Socket) => Socket {
+export function dialer({ server, tls }: Pick<Connection, 'server' | 'tls'>): (through?: Socket) => Socket {
   const host = server.hostname.replace(/^\[|\]$/g, '');
   if (server.protocol !== 'https:') {
     return (through) => through ?? connect({ host, port: Number(server.port || 80) });

@@ -6,16 +6,16 @@ export interface Request {
 }
 
 /** What carries exchanges to the server. */
-export interface Wire {
+export interface Dispatcher {
   send(exchange: Exchange): void;
   /** Closes the connections that carry nothing, so that the next exchange gets a new one. */
-  forgetIdle(): void;
+  closeIdle(): void;
   /** Breaks everything that is under way. */
   close(): void;
 }
 
 /** The connection that carries an exchange, as the exchange sees it. */
-export interface Carrier {
+export interface ExchangeSocket {
   pause(): void;
   resume(): void;
   destroy(): void;
@@ -31,7 +31,7 @@ export class Exchange {
   readonly headMs: number;
   readonly idleMs: number;
   /** Whether anybody looks at the date of the answer. */
-  readonly asksDate: boolean;
+  readonly wantsDate: boolean;
   status = 0;
   retryAfter: string | undefined;
   date: string | undefined;
@@ -40,17 +40,17 @@ export class Exchange {
   /** Called once when nothing more will come. */
   onOver: (() => void) | undefined;
   readonly #answered = Promise.withResolvers<this>();
-  #carrier: Carrier | undefined;
+  #socket: ExchangeSocket | undefined;
   #pieces: Buffer[] = [];
   #held = 0;
   #over: 'complete' | Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(request: Request, headMs: number, idleMs: number, asksDate = false) {
+  constructor(request: Request, headMs: number, idleMs: number, wantsDate = false) {
     this.request = request;
     this.headMs = headMs;
     this.idleMs = idleMs;
-    this.asksDate = asksDate;
+    this.wantsDate = wantsDate;
   }
 
   /** Resolves when the answer begins. */
@@ -75,7 +75,7 @@ export class Exchange {
       }
     } finally {
       this.#erase();
-      this.breakOff(new Error('not read to its end'));
+      this.fail(new Error('not read to its end'));
     }
   }
 
@@ -84,7 +84,7 @@ export class Exchange {
     try {
       while (!this.#isOver()) {
         await this.#news();
-        if (this.#held > maxBytes) this.breakOff(tooLong());
+        if (this.#held > maxBytes) this.fail(tooLong());
       }
       const [first] = this.#pieces;
       if (first && this.#pieces.length === 1) return this.#pieces.pop() as Buffer;
@@ -95,16 +95,16 @@ export class Exchange {
   }
 
   /** Ends it before its time. */
-  breakOff(error: Error): void {
+  fail(error: Error): void {
     if (this.#over) return;
     this.#finish(error);
     this.#answered.reject(error);
-    this.#carrier?.destroy();
+    this.#socket?.destroy();
   }
 
   /** A connection takes it up. */
-  carriedBy(carrier: Carrier, isReused: boolean): void {
-    this.#carrier = carrier;
+  assign(carrier: ExchangeSocket, isReused: boolean): void {
+    this.#socket = carrier;
     this.isReused = isReused;
   }
 
@@ -118,7 +118,7 @@ export class Exchange {
   push(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#held += piece.length;
-    if (this.#held > HELD_BYTES) this.#carrier?.pause();
+    if (this.#held > HELD_BYTES) this.#socket?.pause();
     this.#wake?.();
   }
 
@@ -143,7 +143,7 @@ export class Exchange {
   }
 
   #news(): Promise<void> {
-    this.#carrier?.resume();
+    this.#socket?.resume();
     return new Promise((resolve) => {
       this.#wake = resolve;
     });

@@ -1,7 +1,7 @@
 import { decodeBase64 } from './base64-bytes.ts';
 
 /** What was read of Secrets; their data are bytes, of which nothing is left after `erase`. */
-export interface Opened<T> {
+export interface Erasable<T> {
   readonly value: T;
   erase(): void;
 }
@@ -41,7 +41,7 @@ const NEAR = 64;
  * Parses an answer with Secrets in it without ever making a string of their data: V8 does not overwrite what it frees, and a
  * string would be found in a memory dump long after it is gone. Undefined for what is not JSON.
  */
-export function parseSecrets(bytes: Buffer): Opened<unknown> | undefined {
+export function parseSecrets(bytes: Buffer): Erasable<unknown> | undefined {
   try {
     const scan = new Scan(bytes);
     scan.value('object');

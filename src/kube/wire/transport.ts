@@ -1,16 +1,16 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { Connection } from '../auth/connection.ts';
-import { CredentialGate, type Proof, refusalWords } from '../auth/credential-gate.ts';
+import { CredentialBackoff, type Proof, refusalWords } from '../auth/credential-backoff.ts';
 import { KubeError, refusal, retryWait, type Verb } from '../kube-error.ts';
-import { Outages } from '../outages.ts';
+import { OutageDetector } from '../outages.ts';
 import { ServerTime } from '../server-time.ts';
-import { AgentWire } from './agent-wire.ts';
-import { type Place, serverAt } from './connect-error.ts';
+import { AgentDispatcher } from './agent-dispatcher.ts';
+import { abortReason, awaitCredential, failure, toCallError, toCredentialError } from './call-errors.ts';
+import { type Endpoint, serverEndpoint } from './connect-error.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { dialler } from './dial.ts';
-import { Exchange, type Request, type Wire } from './exchange.ts';
-import { abortReason, bodyFailure, failure, noCredential, whenGiven } from './failures.ts';
-import { type Opened, parseSecrets } from './secret-json.ts';
+import { dialer } from './dial.ts';
+import { type Dispatcher, Exchange, type Request } from './exchange.ts';
+import { type Erasable, parseSecrets } from './secret-json.ts';
 import { wipeStackSoon } from './wipe-stack.ts';
 
 /** One HTTP exchange with the API server. */
@@ -59,17 +59,17 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Sends calls over kept-alive connections; every failure is a KubeError, or the reason of the caller's own abort. */
 export class Transport {
   readonly #connection: Connection;
-  readonly #wire: Wire;
+  readonly #wire: Dispatcher;
   /** Watches hold a connection each, for as long as they live: they must not use up those of the others. */
-  readonly #watchWire: Wire;
+  readonly #watchWire: Dispatcher;
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
   readonly #clock: Clock;
   readonly #serverTime: ServerTime;
-  readonly #place: Place;
-  readonly #gate: CredentialGate;
-  readonly outages = new Outages(() => performance.now());
+  readonly #endpoint: Endpoint;
+  readonly #credentialBackoff: CredentialBackoff;
+  readonly outages = new OutageDetector(() => performance.now());
   #inFlight = 0;
 
   constructor(connection: Connection, options: TransportOptions = {}) {
@@ -78,13 +78,13 @@ export class Transport {
     this.#idleMs = options.idleMs ?? IDLE_MS;
     this.#clock = options.clock ?? systemClock;
     this.#serverTime = new ServerTime(this.#clock);
-    this.#gate = new CredentialGate(this.#clock);
-    const dial = dialler(connection);
+    this.#credentialBackoff = new CredentialBackoff(this.#clock);
+    const dial = dialer(connection);
     const { agent, server } = connection;
-    const place = serverAt(server, connection.proxy);
-    this.#place = place;
-    const newWire = (maxLines: number): Wire =>
-      agent ? new AgentWire(server, agent, place, maxLines) : new ConnectionPool(dial, place, maxLines);
+    const endpoint = serverEndpoint(server, connection.proxy);
+    this.#endpoint = endpoint;
+    const newWire = (maxSockets: number): Dispatcher =>
+      agent ? new AgentDispatcher(server, agent, endpoint, maxSockets) : new ConnectionPool(dial, endpoint, maxSockets);
     this.#wire = newWire(options.maxSockets ?? MAX_SOCKETS);
     this.#watchWire = newWire(Number.POSITIVE_INFINITY);
     this.#prefix = connection.server.pathname.replace(/\/$/, '');
@@ -105,7 +105,7 @@ export class Transport {
   }
 
   /** Sends and parses the answer, of which something may have to be erased after its use. */
-  async opened<T>(call: Call): Promise<Opened<T>> {
+  async opened<T>(call: Call): Promise<Erasable<T>> {
     this.#inFlight += 1;
     try {
       const opened = parse<T>(call, await collect(call, await this.open(call)));
@@ -124,7 +124,7 @@ export class Transport {
       const given = this.#credential(call, false);
       const header = typeof given === 'object' ? await given : given;
       const proof = (): Proof => ({ header, tls: this.#connection.tls() });
-      if (this.#gate.isClosed(call.path, proof)) {
+      if (this.#credentialBackoff.mustWait(call.path, proof)) {
         code = undefined;
         throw this.#unauthorized(call, proof());
       }
@@ -132,7 +132,7 @@ export class Transport {
       if (exchange.status === 401) exchange = await this.#renewed(call, exchange, proof());
       code = String(exchange.status);
       if (exchange.date !== undefined) this.#serverTime.heard(exchange.date, start);
-      if (exchange.status < 500) this.#gate.accepted(call.path);
+      if (exchange.status < 500) this.#credentialBackoff.accepted(call.path);
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
       throw await readRefusal(call, exchange, this.serverNow());
     } catch (error) {
@@ -160,18 +160,18 @@ export class Transport {
     const isOldLine = refused.isReused && (proof.tls.cert ?? proof.tls.pfx) !== undefined;
     const isNew = isOldLine || header !== shown.header || proof.tls !== shown.tls;
     if (isNew) {
-      this.#wire.forgetIdle();
-      this.#watchWire.forgetIdle();
+      this.#wire.closeIdle();
+      this.#watchWire.closeIdle();
       const exchange = await this.#send(call, header);
       if (exchange.status !== 401) return exchange;
       await collect(call, exchange);
     }
-    this.#gate.refused(call.path, proof);
+    this.#credentialBackoff.refused(call.path, proof);
     throw this.#unauthorized(call, proof);
   }
 
   #unauthorized({ verb, path }: Call, proof: Proof): KubeError {
-    const detail = refusalWords(this.#place.name, proof);
+    const detail = refusalWords(this.#endpoint.name, proof);
     return new KubeError({ verb, path, status: 401, reason: 'Unauthorized', detail });
   }
 
@@ -188,20 +188,20 @@ export class Transport {
     } catch (error) {
       // A kept connection that the server had closed meanwhile. A read can be asked again.
       const isStale = first.isReused && isReset(error) && !call.signal?.aborted;
-      if (!isStale || call.method !== 'GET') throw bodyFailure(call, error);
+      if (!isStale || call.method !== 'GET') throw toCallError(call, error);
     }
     const second = this.#attempt(call, request);
     return await second.answered.catch((error: unknown) => {
-      throw bodyFailure(call, error);
+      throw toCallError(call, error);
     });
   }
 
   #credential(call: Call, refused: boolean): string | undefined | Promise<string | undefined> {
     try {
       const given = this.#connection.authorization(refused);
-      return typeof given === 'object' ? whenGiven(call, given) : given;
+      return typeof given === 'object' ? awaitCredential(call, given) : given;
     } catch (error) {
-      throw noCredential(call, error);
+      throw toCredentialError(call, error);
     }
   }
 
@@ -230,8 +230,8 @@ export class Transport {
     const { signal } = call;
     const idleMs = call.idleMs ?? this.#idleMs;
     // A watch may be quiet for long, but a server begins to answer at once.
-    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.#serverTime.isAsking);
-    const callOff = () => exchange.breakOff(abortReason(signal));
+    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.#serverTime.wantsDate);
+    const callOff = () => exchange.fail(abortReason(signal));
     if (signal?.aborted) callOff();
     else (call.verb === 'watch' ? this.#watchWire : this.#wire).send(exchange);
     if (signal && !exchange.isOver) {
@@ -252,19 +252,19 @@ async function collect(call: Call, exchange: Exchange): Promise<Buffer> {
   try {
     return await exchange.body(MAX_ANSWER_BYTES, tooLong);
   } catch (error) {
-    throw bodyFailure(call, error);
+    throw toCallError(call, error);
   }
 }
 
 /** Undefined for what is not JSON. The bytes are used up. */
-export function parse<T>({ secret }: Call, bytes: Buffer): Opened<T> | undefined {
+export function parse<T>({ secret }: Call, bytes: Buffer): Erasable<T> | undefined {
   const opened = secret ? parseSecrets(bytes) : plain(tryParse(bytes));
   bytes.fill(0);
   if (secret) wipeStackSoon();
-  return opened as Opened<T> | undefined;
+  return opened as Erasable<T> | undefined;
 }
 
-const plain = (value: unknown): Opened<unknown> | undefined =>
+const plain = (value: unknown): Erasable<unknown> | undefined =>
   value === undefined ? undefined : { value, erase: nothing };
 const nothing = (): void => {};
 

@@ -2,7 +2,7 @@ import { KubeError, type LocalReason, type Verb } from '../kube-error.ts';
 import { ConnectError, IdleTimeout } from './connect-error.ts';
 
 /** What was asked, as far as a failure has to tell it. */
-export interface Asked {
+export interface CallContext {
   readonly verb: Verb;
   readonly path: string;
   readonly signal?: AbortSignal | undefined;
@@ -14,12 +14,12 @@ export function abortReason(signal: AbortSignal | undefined): Error {
 }
 
 /** A failure of which the API server knows nothing. */
-export function failure({ verb, path }: Asked, reason: LocalReason, detail?: string): KubeError {
+export function failure({ verb, path }: CallContext, reason: LocalReason, detail?: string): KubeError {
   return new KubeError({ verb, path, status: 0, reason, detail });
 }
 
 /** What a connection or the stream of a body threw, as what it means. */
-export function bodyFailure(asked: Asked, error: unknown): Error {
+export function toCallError(asked: CallContext, error: unknown): Error {
   if (asked.signal?.aborted) return abortReason(asked.signal);
   if (error instanceof KubeError) return error;
   if (error instanceof IdleTimeout) return failure(asked, 'Silent', error.message);
@@ -27,14 +27,17 @@ export function bodyFailure(asked: Asked, error: unknown): Error {
 }
 
 /** What a plugin or a file says of its failure may quote the credential: only what was made to be told is. */
-export function noCredential(asked: Asked, error: unknown): KubeError {
+export function toCredentialError(asked: CallContext, error: unknown): KubeError {
   if (error instanceof ConnectError) return failure(asked, 'Unreachable', `no credential: ${error.message}`);
   const code = String((error as NodeJS.ErrnoException | undefined)?.code);
   return failure(asked, 'Unreachable', /^E[A-Z0-9_]+$/.test(code) ? `no credential: ${code}` : 'no credential');
 }
 
 /** Who gives credentials knows nothing of the caller's signal, and may take as long as a plugin takes. */
-export async function whenGiven(asked: Asked, given: Promise<string | undefined>): Promise<string | undefined> {
+export async function awaitCredential(
+  asked: CallContext,
+  given: Promise<string | undefined>,
+): Promise<string | undefined> {
   const { signal } = asked;
   const called = Promise.withResolvers<never>();
   const callOff = () => called.reject(abortReason(signal));
@@ -43,7 +46,7 @@ export async function whenGiven(asked: Asked, given: Promise<string | undefined>
   try {
     return await Promise.race([given, called.promise]);
   } catch (error) {
-    throw signal?.aborted ? abortReason(signal) : noCredential(asked, error);
+    throw signal?.aborted ? abortReason(signal) : toCredentialError(asked, error);
   } finally {
     signal?.removeEventListener('abort', callOff);
   }

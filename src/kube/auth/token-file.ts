@@ -11,7 +11,7 @@ const RETRY_MS = 1_000;
  * for as long as it is the one that was refused. While the file cannot be read, the last token has to do. Throws where
  * there is none to begin with.
  */
-export function fileToken(file: string, clock: Clock = systemClock): (refused?: boolean) => string {
+export function tokenFromFile(file: string, clock: Clock = systemClock): (refused?: boolean) => string {
   let header = `Bearer ${readToken(file)}`;
   let rereadAt = clock.now() + REREAD_MS;
   let refusedHeader: string | undefined;

@@ -1,13 +1,13 @@
 import type { KubeObject } from '../../api/objects.ts';
-import type { Page } from './listing.ts';
+import type { ListPage } from './listing.ts';
 import type { ReflectEvent } from './reflector.ts';
-import type { RawEvent } from './watch.ts';
+import type { WatchEvent } from './watch.ts';
 
 type Emit<T> = (event: ReflectEvent<T>) => void;
 
-/** A listing on its way into a Replica. */
+/** A listing on its way into a ObjectCache. */
 interface Listing {
-  page(page: Page<KubeObject>): void;
+  page(page: ListPage<KubeObject>): void;
   /** Removes what was not listed, and says from where a watch may go on. */
   complete(): string;
   /** Forgets that it began; what the pages told stays true. */
@@ -25,7 +25,7 @@ const MAX_DELETED = 1000;
  *  2. What arrives late for an object that was deleted meanwhile does not bring it back.
  *  3. A listing needs no second copy: each key moves from the old versions to the new, what is left over is gone.
  */
-export class Replica<T> {
+export class ObjectCache<T> {
   readonly values = new Map<string, T>();
   readonly #digest: (object: KubeObject, full: boolean, previous: T | undefined) => T | undefined;
   #versions = new Map<string, string>();
@@ -40,7 +40,7 @@ export class Replica<T> {
   }
 
   /** Takes one event of a watch and says from where a watch would go on after it. */
-  apply(event: RawEvent, emit: Emit<T>): string {
+  apply(event: WatchEvent, emit: Emit<T>): string {
     const { object } = event;
     const version = object.metadata.resourceVersion;
     if (event.type === 'BOOKMARK') {

@@ -15,7 +15,7 @@ interface Refusal {
   until: number;
 }
 
-// Whoever has to renew it is a person or a program that takes its time. Asked in vain, a server is busy for nothing, and
+// Whoever has to renew it is a person or a program that takes its time. CallContext in vain, a server is busy for nothing, and
 // some lock an account out.
 const BACKOFF = { baseMs: 1000, capMs: 60_000 };
 // While the answer of one is on its way, the others wait for it.
@@ -27,7 +27,7 @@ const URGENT = 'coordination.k8s.io';
  * Keeps a credential that was refused from being shown again and again: one call in a growing time asks for all of them.
  * Another credential is shown at once. Each API group counts for itself, because some are served by somebody else.
  */
-export class CredentialGate {
+export class CredentialBackoff {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #refusals = new Map<string, Refusal>();
@@ -38,7 +38,7 @@ export class CredentialGate {
   }
 
   /** Whether it is known that the server would say no. `proof` is asked for only where that is needed. */
-  isClosed(path: string, proof: () => Proof): boolean {
+  mustWait(path: string, proof: () => Proof): boolean {
     const refusal = this.#refusals.get(groupOf(path));
     if (!refusal || !isSame(refusal.proof, proof())) return false;
     const now = this.#clock.now();

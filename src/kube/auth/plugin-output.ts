@@ -9,7 +9,11 @@ const MIN_SECRET_LENGTH = 6;
  * What a plugin wrote to its stderr, as far as it may be told: the last lines, without control characters, and without
  * what it said on stdout, which is the credential, or had in secret variables, or what looks like a credential.
  */
-export function pluginWords(stderr: string, stdout: string, env: Readonly<Record<string, string | undefined>>): string {
+export function redactedStderr(
+  stderr: string,
+  stdout: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
   const hidden = [...saidOn(stdout), ...secretIn(env)].filter(({ length }) => length >= MIN_SECRET_LENGTH);
   // The longest first: one may be a part of another.
   hidden.sort((a, b) => b.length - a.length);
@@ -20,7 +24,7 @@ export function pluginWords(stderr: string, stdout: string, env: Readonly<Record
 }
 
 /** What the kubeconfig has to say about a plugin that is not installed. */
-export const hintWords = (hint: string): string => linesOf(hint).map(cut).slice(0, MAX_LINES).join(' | ');
+export const installHintText = (hint: string): string => linesOf(hint).map(cut).slice(0, MAX_LINES).join(' | ');
 
 const linesOf = (text: string): readonly string[] =>
   stripVTControlCharacters(text)

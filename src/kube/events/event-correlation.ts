@@ -15,7 +15,7 @@ export interface SentEvent {
 }
 
 /** The Events of the last minutes, so that a repetition is counted up. */
-export class SentEvents {
+export class RecentEvents {
   readonly #sent = new Map<string, SentEvent>();
 
   get(key: string, now: number): SentEvent | undefined {
@@ -33,7 +33,7 @@ export class SentEvents {
 }
 
 /** How many Events each object may still cause. */
-export class EventAllowances {
+export class EventRateLimiter {
   readonly #left = new Map<string, { readonly left: number; readonly at: number }>();
 
   /** False: it had its share. */
