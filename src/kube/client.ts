@@ -107,7 +107,7 @@ export class KubeClient {
 
   /** As `get`, for as long as `use` takes: the data of a Secret are bytes, and gone afterwards. */
   async read<T = KubeObject>(resource: Resource, ref: ObjectRef, use: (object: T) => void): Promise<void> {
-    const { value, erase } = await this.#transport.opened<T>({
+    const { value, erase } = await this.#transport.erasable<T>({
       verb: 'get',
       method: 'GET',
       resource: resource.plural,

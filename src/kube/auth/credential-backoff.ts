@@ -2,30 +2,29 @@ import { upperJitter } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { TlsOptions } from './connection.ts';
 
-/** What we show to the server: a header, and what the next connection shows. */
-export interface Proof {
+/** What the server knows us by: the Authorization header, and the client certificate of a new connection. */
+export interface Credentials {
   readonly header: string | undefined;
   readonly tls: TlsOptions;
 }
 
 interface Refusal {
-  readonly proof: Proof;
+  readonly credential: Credentials;
   readonly count: number;
-  /** What the server is not asked before. */
+  /** When the next call may be sent with it. */
   until: number;
 }
 
-// Whoever has to renew it is a person or a program that takes its time. CallContext in vain, a server is busy for nothing, and
-// some lock an account out.
+// Somebody has to renew it, which takes time. Trying it again and again loads the server, and some lock the account.
 const BACKOFF = { baseMs: 1000, capMs: 60_000 };
-// While the answer of one is on its way, the others wait for it.
-const ASKING_MS = 5000;
-// A leader has ten seconds to renew its Lease, and asks as seldom as it may already.
-const URGENT = 'coordination.k8s.io';
+// While one call tries it again, the others wait for the result.
+const TRIAL_MS = 5000;
+// Never delayed: a leader has only ten seconds to renew its Lease.
+const LEASES_GROUP = 'coordination.k8s.io';
 
 /**
- * Keeps a credential that was refused from being shown again and again: one call in a growing time asks for all of them.
- * Another credential is shown at once. Each API group counts for itself, because some are served by somebody else.
+ * Back-off for a credential that the server refused with 401: only one call in a growing interval tries it again.
+ * A new credential is tried at once. Each API group counts for itself, because an aggregated one has its own server.
  */
 export class CredentialBackoff {
   readonly #clock: Clock;
@@ -37,23 +36,23 @@ export class CredentialBackoff {
     this.#random = random;
   }
 
-  /** Whether it is known that the server would say no. `proof` is asked for only where that is needed. */
-  mustWait(path: string, proof: () => Proof): boolean {
+  /** Whether the call would only be refused again. `credential` is called only after a refusal. */
+  mustWait(path: string, credential: () => Credentials): boolean {
     const refusal = this.#refusals.get(groupOf(path));
-    if (!refusal || !isSame(refusal.proof, proof())) return false;
+    if (!refusal || !isSame(refusal.credential, credential())) return false;
     const now = this.#clock.now();
     if (now < refusal.until) return true;
-    refusal.until = now + ASKING_MS;
+    refusal.until = now + TRIAL_MS;
     return false;
   }
 
-  refused(path: string, proof: Proof): void {
+  refused(path: string, credential: Credentials): void {
     const group = groupOf(path);
-    if (group === URGENT) return;
+    if (group === LEASES_GROUP) return;
     const last = this.#refusals.get(group);
-    const count = last && isSame(last.proof, proof) ? last.count + 1 : 1;
+    const count = last && isSame(last.credential, credential) ? last.count + 1 : 1;
     const until = this.#clock.now() + upperJitter(count, BACKOFF, this.#random);
-    this.#refusals.set(group, { proof, count, until });
+    this.#refusals.set(group, { credential, count, until });
   }
 
   accepted(path: string): void {
@@ -61,12 +60,12 @@ export class CredentialBackoff {
   }
 }
 
-const isSame = (one: Proof, other: Proof): boolean => one.header === other.header && one.tls === other.tls;
+const isSame = (one: Credentials, other: Credentials): boolean => one.header === other.header && one.tls === other.tls;
 
 const groupOf = (path: string): string => /^\/apis\/([^/]+)/.exec(path)?.[1] ?? '';
 
-/** Which credential it was that was refused, and what may be wrong with it. */
-export function refusalWords(server: string, { header, tls }: Proof): string {
+/** Which credential was refused, and what may be wrong with it. */
+export function describeRefusal(server: string, { header, tls }: Credentials): string {
   if (header?.startsWith('Bearer ')) {
     return `${server} does not accept the token: it has expired, was withdrawn, or is that of another cluster`;
   }

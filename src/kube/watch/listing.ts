@@ -3,7 +3,7 @@ import { isSecret, type Resource } from '../../api/resources.ts';
 import type { Scope } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { query, resourcePath } from '../resource-path.ts';
-import { failure } from '../wire/call-errors.ts';
+import { localError } from '../wire/call-errors.ts';
 import type { Erasable } from '../wire/secret-json.ts';
 import type { Call, Transport } from '../wire/transport.ts';
 
@@ -62,7 +62,7 @@ export async function* listPages<T>(
     const call = listCall(subject, options, progress);
     let list: Erasable<RawList>;
     try {
-      list = await transport.opened(call);
+      list = await transport.erasable(call);
     } catch (error) {
       progress = anotherWay(progress, error);
       largest = Math.min(largest, progress.limit);
@@ -123,7 +123,7 @@ function readPage<T>(call: Call, list: RawList, fresh: boolean): ListPage<T> {
   const items = list?.items ?? [];
   // Somebody's empty `{}` is not an empty list: taken for one, every object would count as deleted.
   if (typeof resourceVersion !== 'string' || !Array.isArray(items) || !items.every(isKubeObject)) {
-    throw failure(call, 'BadAnswer', 'the answer is not a list');
+    throw localError(call, 'BadAnswer', 'the answer is not a list');
   }
   return {
     items: items as readonly unknown[] as readonly T[],

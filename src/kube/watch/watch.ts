@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { refusal } from '../kube-error.ts';
-import { failure, toCallError } from '../wire/call-errors.ts';
+import { localError, toCallError } from '../wire/call-errors.ts';
 import { LineSplitter } from '../wire/json-lines.ts';
 import { type Call, parse, type Transport } from '../wire/transport.ts';
 import { isKubeObject } from './listing.ts';
@@ -29,7 +29,7 @@ export async function* watchEvents(
   try {
     for await (const chunk of answer.pieces()) {
       const complete = lines.push(chunk);
-      if (!complete) throw failure(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
+      if (!complete) throw localError(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
       for (const line of complete) {
         const read = parse<ParsedEvent | null>(call, line);
         try {
@@ -61,5 +61,5 @@ function asEvent(call: Call, event: ParsedEvent | null | undefined): WatchEvent 
   if (event?.type === 'ERROR') {
     throw refusal(call, (event.object as { readonly code?: number } | null)?.code ?? 500, event.object);
   }
-  throw failure(call, 'BadAnswer', 'a line of the watch is not an event');
+  throw localError(call, 'BadAnswer', 'a line of the watch is not an event');
 }

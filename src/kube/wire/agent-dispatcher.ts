@@ -4,27 +4,27 @@ import { http, https } from '../../runtime/node-http.ts';
 import { connectTimeout, type Endpoint, toConnectError, toIdleTimeout, toOpenError } from './connect-error.ts';
 import type { Dispatcher, Exchange } from './exchange.ts';
 
-/** Goes the way that a Node agent knows, through a proxy for example. */
+/** Sends exchanges with Node's HTTP client and an agent of its own, for connections that go through a proxy. */
 export class AgentDispatcher implements Dispatcher {
   readonly #agent: Agent;
   readonly #endpoint: Endpoint;
-  readonly #maxSockets: number;
+  readonly #maxRequests: number;
   readonly #target: { readonly host: string; readonly port: string };
-  readonly #request: typeof http.request;
+  readonly #newRequest: typeof http.request;
   readonly #waiting: Exchange[] = [];
-  #lines = 0;
+  #requests = 0;
 
-  constructor({ protocol, hostname, port }: URL, agent: Agent, endpoint: Endpoint, maxSockets: number) {
+  constructor({ protocol, hostname, port }: URL, agent: Agent, endpoint: Endpoint, maxRequests: number) {
     const secure = protocol === 'https:';
     this.#agent = agent;
     this.#endpoint = endpoint;
-    this.#maxSockets = maxSockets;
-    this.#request = secure ? https.request : http.request;
+    this.#maxRequests = maxRequests;
+    this.#newRequest = secure ? https.request : http.request;
     this.#target = { host: hostname.replace(/^\[|\]$/g, ''), port: port || (secure ? '443' : '80') };
   }
 
   send(exchange: Exchange): void {
-    if (this.#lines >= this.#maxSockets) this.#waiting.push(exchange);
+    if (this.#requests >= this.#maxRequests) this.#waiting.push(exchange);
     else this.#start(exchange);
   }
 
@@ -41,17 +41,17 @@ export class AgentDispatcher implements Dispatcher {
 
   #start(exchange: Exchange): void {
     try {
-      this.#carry(exchange);
+      this.#request(exchange);
     } catch (error) {
       exchange.fail(toOpenError(this.#endpoint, error));
     }
   }
 
-  #carry(exchange: Exchange): void {
+  #request(exchange: Exchange): void {
     const { method, path, headers, body } = exchange.request;
     const options = { ...this.#target, agent: this.#agent, timeout: exchange.headMs, method, path, headers };
     const fail = (error: Error): void => exchange.fail(toConnectError(this.#endpoint, error));
-    const request = this.#request(options, (answer) => {
+    const request = this.#newRequest(options, (answer) => {
       exchange.assign(answer, request.reusedSocket);
       answer.on('data', (piece: Buffer) => exchange.push(piece));
       answer.on('error', fail);
@@ -60,7 +60,7 @@ export class AgentDispatcher implements Dispatcher {
       const { 'retry-after': retryAfter, date } = answer.headers;
       exchange.begin(answer.statusCode ?? 0, retryAfter, exchange.wantsDate ? date : undefined);
     });
-    this.#lines += 1;
+    this.#requests += 1;
     const destroy = () => {
       if (exchange.isReused && exchange.status === 0) this.closeIdle();
       request.destroy();
@@ -70,7 +70,7 @@ export class AgentDispatcher implements Dispatcher {
     request.on('socket', (socket) => {
       if (socket instanceof TLSSocket && !request.reusedSocket) socket.once('secureConnect', connected);
       else connected();
-      // Behind Node's own parser, which hands copies to us.
+      // Node's parser has handed us copies: nothing of a Secret is to be left in the buffer.
       socket.on('data', erase);
       request.on('close', () => socket.off('data', erase));
     });
@@ -78,15 +78,15 @@ export class AgentDispatcher implements Dispatcher {
     request.on('error', fail);
     request.on('close', () => {
       connected();
-      this.#lines -= 1;
-      // The agent has the connection back in a moment.
+      this.#requests -= 1;
+      // The agent gets its connection back after this event.
       process.nextTick(() => this.#startWaiting());
     });
     request.end(body);
   }
 
   #startWaiting(): void {
-    while (this.#lines < this.#maxSockets) {
+    while (this.#requests < this.#maxRequests) {
       const next = this.#waiting.shift();
       if (!next) return;
       if (!next.isOver) this.#start(next);

@@ -76,7 +76,7 @@ class World {
       this.#sockets.add(socket);
       return socket as unknown as Socket;
     };
-    this.#pool = new ConnectionPool(dial, { name: 'api.test', trust: '' }, 1 + this.#below(3));
+    this.#pool = new ConnectionPool(dial, { name: 'api.test', trustHint: '' }, 1 + this.#below(3));
   }
 
   async run(): Promise<void> {

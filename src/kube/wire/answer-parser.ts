@@ -1,6 +1,6 @@
-/** What is told of an HTTP answer as its bytes come in. */
+/** Called with the parts of an HTTP answer as its bytes arrive. */
 export interface AnswerListener {
-  /** `text`: all of the head, for who wants to look for more in it. */
+  /** `text` is the whole head. */
   head(status: number, retryAfter: string | undefined, text: string): void;
   data(bytes: Buffer): void;
   /** `reusable`: the connection may carry another exchange. */
@@ -14,7 +14,7 @@ const MAX_HEAD_BYTES = 64 * 1024;
 const MORE = -1;
 
 const STATUS = /^HTTP\/1\.\d (\d{3})(?: |\r\n|$)/;
-// What says where the body ends: [1] a length, [2] an encoding, [3] which is the one that we know.
+// The fields that say where the body ends: [1] a valid length, [2] any encoding, [3] the only one that we support.
 const FRAMING =
   /\r\n(?:content-length:[ \t]*(?:(\d{1,15})[ \t]*(?=\r\n|$))?|(transfer-encoding):[ \t]*(?:(chunked)[ \t]*(?=\r\n|$))?)/gi;
 const CHUNK_SIZE = /^([\da-f]{1,13})[ \t]*(?:;|$)/i;
@@ -22,21 +22,22 @@ const CLOSE = /^HTTP\/1\.0|\r\nconnection:[^\r]*\bclose\b/i;
 const RETRY_AFTER = /\r\nretry-after:[ \t]*([^\r]*)/i;
 const DATE = /\r\ndate:[ \t]*([^\r]*)/i;
 
-/** The date that the head of an answer gives. Not told with each: hardly any is looked at. */
+/** The Date field of a head. Not handed over with every answer, because few are looked at. */
 export const dateIn = (head: string): string | undefined => DATE.exec(head)?.[1];
 
 /**
  * Reads HTTP/1.1 answers off a connection, one after the other.
  *
  * Invariants
- *  1. What is told does not depend on where the network cut the bytes, but for the pieces of a body.
- *  2. No body is held here, and of a head no more than its limit.
- *  3. Bytes that are no answer throw, after which the connection is of no use.
+ *  1. The result does not depend on where the network cut the bytes, except for how a body is cut into pieces.
+ *  2. Bodies are not kept here, and of a head no more than its limit.
+ *  3. Throws for bytes that are not an answer, or whose end is not plain; the connection cannot be used any more.
  */
 export class AnswerParser {
   readonly #listener: AnswerListener;
   #stage: Stage = 'head';
-  #held: Buffer | undefined;
+  /** The beginning of a head or line whose end has not arrived. */
+  #partial: Buffer | undefined;
   /** Bytes of the body, or of its present chunk, that are still to come. */
   #left = 0;
   #reusable = true;
@@ -47,23 +48,23 @@ export class AnswerParser {
   }
 
   push(chunk: Buffer): void {
-    const bytes = this.#held ? joined(this.#held, chunk) : chunk;
-    this.#held = undefined;
+    const bytes = this.#partial ? joined(this.#partial, chunk) : chunk;
+    this.#partial = undefined;
     let at = 0;
     while (at < bytes.length && !this.#isComplete) {
       const next = this.#step(bytes, at);
       if (next === MORE) {
         if (bytes.length - at > MAX_HEAD_BYTES) throw new Error('the head of the answer is too long');
-        this.#held = bytes.subarray(at);
+        this.#partial = bytes.subarray(at);
         return;
       }
       at = next;
     }
-    // Nobody has asked for what follows an answer.
+    // Bytes after the answer belong to no request: the connection is not used again.
     if (this.#isComplete) this.#end(this.#reusable && at === bytes.length);
   }
 
-  /** The server has closed the connection; true if that was the proper end of an answer. */
+  /** The server has closed the connection; true if that is how the answer was to end. */
   close(): boolean {
     if (this.#stage !== 'until closed') return false;
     this.#end(false);
@@ -91,7 +92,7 @@ export class AnswerParser {
     const head = bytes.toString('latin1', at, end);
     const status = Number(STATUS.exec(head)?.[1]);
     if (!status) throw new Error('the answer is not HTTP/1.1');
-    // "Continue", and other news before the answer proper.
+    // 1xx: the answer itself is still to come.
     if (status >= 200) this.#begin(status, head);
     return end + 4;
   }
@@ -103,7 +104,7 @@ export class AnswerParser {
     if (second && FRAMING.test(head)) throw new Error('the answer says three times where it ends');
     const isEmpty = status === 204 || status === 304;
     const isChunked = !isEmpty && (framing?.[3] ?? second?.[3]) !== undefined;
-    // The server may mean the other one, and then what it sends next is not the next answer.
+    // If the server goes by the other of the two, its next bytes belong to this answer.
     this.#reusable = !second && !CLOSE.test(head);
     this.#left = isEmpty || isChunked ? 0 : lengthIn(framing, second);
     this.#listener.head(status, RETRY_AFTER.exec(head)?.[1], head);
@@ -149,7 +150,7 @@ export class AnswerParser {
   }
 }
 
-/** Without a length, or in an encoding that we do not know, a body ends with the connection. */
+/** Without a length, or in an unknown encoding, the body ends when the connection is closed. */
 function lengthIn(framing: RegExpExecArray | null, second: RegExpExecArray | null): number {
   if (!framing || (framing[2] ?? second?.[2])) return Number.POSITIVE_INFINITY;
   const isInvalid = framing[1] === undefined || (second && second[1] === undefined);
@@ -157,9 +158,9 @@ function lengthIn(framing: RegExpExecArray | null, second: RegExpExecArray | nul
   return Number(framing[1]);
 }
 
-/** What a body is made of is handed over, for good: no second copy of it is left behind. */
-function joined(held: Buffer, chunk: Buffer): Buffer {
-  const bytes = Buffer.concat([held, chunk]);
+/** The bytes of `chunk` may belong to a Secret: they are overwritten, because the reader only overwrites the copy. */
+function joined(partial: Buffer, chunk: Buffer): Buffer {
+  const bytes = Buffer.concat([partial, chunk]);
   chunk.fill(0);
   return bytes;
 }
