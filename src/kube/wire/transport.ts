@@ -16,7 +16,6 @@ import { wipeStackSoon } from './wipe-stack.ts';
 /** One HTTP exchange with the API server. */
 export interface Call {
   readonly verb: Verb;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** With its question mark; kept out of error messages. */
   readonly query?: string;
@@ -49,6 +48,16 @@ export interface TransportOptions {
   readonly observe?: ((call: Observation) => void) | undefined;
   readonly clock?: Clock | undefined;
 }
+
+const METHODS: Readonly<Record<Verb, string>> = {
+  get: 'GET',
+  list: 'GET',
+  watch: 'GET',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+};
 
 const IDLE_MS = 30_000;
 // Measured on two cores: 64 PATCHes in flight are served as fast as 1,000.
@@ -187,7 +196,7 @@ export class Transport {
     } catch (error) {
       // The server had just closed the kept connection. A read is safe to send again; a write may have arrived.
       const isStale = first.isReused && isReset(error) && !call.signal?.aborted;
-      if (!isStale || call.method !== 'GET') throw toCallError(call, error);
+      if (!isStale || request.method !== 'GET') throw toCallError(call, error);
     }
     const second = this.#attempt(call, request);
     return await second.answered.catch((error: unknown) => {
@@ -205,11 +214,11 @@ export class Transport {
   }
 
   #request(call: Call, authorization: string | undefined): Request {
-    const { body, method } = call;
+    const { body } = call;
     // A line break in the credential would begin a header of its own.
     if (authorization?.match(/[\r\n]/)) throw localError(call, 'Unreachable', 'the credential has more than one line');
     return {
-      method,
+      method: METHODS[call.verb],
       path: `${this.#prefix}${call.path}${call.query ?? ''}`,
       headers: {
         host: this.#connection.server.host,
