@@ -14,22 +14,22 @@ export type TlsOptions = Pick<
   'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
 >;
 
-/** Where the API server is and how we show who we are. Holds no socket. */
+/** Where the API server is, and our credentials. Holds no socket. */
 export interface Connection {
   readonly server: URL;
   /** The kubeconfig's context; undefined for the pod's own ServiceAccount. */
   readonly context?: string | undefined;
-  /** CallContext for each socket, because certificates rotate; the same object for as long as nothing did. */
+  /** Called for each new socket, because certificates rotate; returns the same object until one has changed. */
   tls(): TlsOptions;
   /** The namespace to use where none is named. */
   readonly namespace?: string | undefined;
-  /** Only where sockets must go through a proxy. */
+  /** Where connections go through a proxy. */
   readonly agent?: Agent | undefined;
-  /** That proxy, for messages. */
+  /** That proxy, for error messages. */
   readonly proxy?: URL | undefined;
   /**
-   * The value of the Authorization header; asked for each request, because tokens rotate. `refused` tells that the
-   * last one brought a 401, so that a cached token is given up.
+   * The value of the Authorization header. Called for each request, because tokens rotate; `refused` says that the last
+   * one got a 401, so a cached one must not be returned.
    */
   authorization(refused?: boolean): string | undefined | Promise<string | undefined>;
 }
@@ -42,7 +42,7 @@ export interface ConnectOptions {
     readonly HOME?: string | undefined;
     readonly KUBERNETES_SERVICE_HOST?: string | undefined;
     readonly KUBERNETES_SERVICE_PORT?: string | undefined;
-    /** HTTPS_PROXY and the like; and exec plugins get all of it. */
+    /** HTTPS_PROXY and the like; exec plugins get the whole environment. */
     readonly [variable: string]: string | undefined;
   };
   /** Where the kubelet mounts the ServiceAccount. */
@@ -63,7 +63,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 }
 
 function kubeconfigFiles({ kubeconfig, env }: ConnectOptions): readonly string[] {
-  // The settings of the controller hand on what stands in the variable.
+  // The controller's settings pass the variable on as if it were the flag; it may name several files.
   if (kubeconfig && kubeconfig !== env.KUBECONFIG) return [kubeconfig];
   if (env.KUBECONFIG) return env.KUBECONFIG.split(delimiter).filter((file) => file !== '');
   const usual = env.HOME ? join(env.HOME, '.kube', 'config') : undefined;

@@ -5,13 +5,13 @@ import type { Connection } from '../auth/connection.ts';
 import { ConnectError, proxyEndpoint, toConnectError } from '../wire/connect-error.ts';
 import { dialer } from '../wire/dial.ts';
 
-/** Opens a connection to the server at its end, and gives up when nothing has come for so many milliseconds. */
+/** Opens a connection through the proxy; fails when nothing has arrived for so many milliseconds. */
 type Tunnel = (idleMs: number | undefined) => Promise<Socket>;
 
-// Shorter than the API server and most load balancers keep an idle connection.
+// Less than the API server and most load balancers allow an idle connection.
 const KEEP_ALIVE_MS = 50_000;
 
-/** Reaches the server through a proxy that sees no more than its name: http://, https:// or socks5://. */
+/** Reaches the server through a proxy (http://, https:// or SOCKS), which sees no more than its name. */
 export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>, proxy: URL): Promise<Agent> {
   const { protocol, hostname, port } = connection.server;
   const isSecure = protocol === 'https:';
@@ -19,8 +19,8 @@ export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>,
   const tunnel = await tunnelTo({ host, port: Number(port || (isSecure ? 443 : 80)) }, proxy);
   const dial = dialer(connection);
   const endpoint = proxyEndpoint(proxy);
-  const kept = { keepAlive: true, timeout: KEEP_ALIVE_MS };
-  const agent = isSecure ? new https.Agent(kept) : new http.Agent(kept);
+  const options = { keepAlive: true, timeout: KEEP_ALIVE_MS };
+  const agent = isSecure ? new https.Agent(options) : new http.Agent(options);
   agent.createConnection = ({ timeout }, callback) => {
     const done = callback as (error: Error | null, socket?: Socket) => void;
     tunnel(timeout)
@@ -50,7 +50,7 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
     method: 'CONNECT',
     host,
     port: proxy.port,
-    // Else the certificate of the proxy would have to be that of the server, whom the header names.
+    // Else Node would expect the certificate of the host in the header, which is the server's.
     servername: isIP(host) === 0 ? host : '',
     path: authority,
     headers: { host: authority, ...credentials(proxy) },
@@ -58,7 +58,7 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
     timeout: idleMs,
   });
   const { name } = proxyEndpoint(proxy);
-  const refuse = (status: number | undefined) => reject(new ConnectError(`${name} answered ${refusalWords(status)}`));
+  const refuse = (status: number | undefined) => reject(new ConnectError(`${name} answered ${describeStatus(status)}`));
   request.once('error', reject);
   request.once('timeout', () => request.destroy(new ConnectError(`${name} says nothing`)));
   request.once('response', (answer) => {
@@ -76,7 +76,7 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
   return promise;
 }
 
-function refusalWords(status: number | undefined): string {
+function describeStatus(status: number | undefined): string {
   if (status === 407) return '407; it wants other credentials than those in the URL of the proxy';
   return status === 403 ? '403; it does not let us through to the API server' : String(status);
 }
