@@ -9,10 +9,7 @@ import { readKubeconfig } from './kubeconfig.ts';
 import { tlsFromFiles } from './tls-files.ts';
 import { tokenFromFile } from './token-file.ts';
 
-export type TlsOptions = Pick<
-  ConnectionOptions,
-  'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
->;
+export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
 /** Where the API server is, and our credentials. Holds no socket. */
 export interface Connection {

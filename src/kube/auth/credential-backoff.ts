@@ -70,7 +70,7 @@ export function describeRefusal(server: string, { header, tls }: Credentials): s
     return `${server} does not accept the token: it has expired, was withdrawn, or is that of another cluster`;
   }
   if (header !== undefined) return `${server} does not accept the user name with the password`;
-  return tls.cert || tls.pfx
+  return tls.cert
     ? `${server} does not accept the client certificate: it has expired, or is that of another cluster`
     : `${server} wants a credential, and there is none in the kubeconfig`;
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { parseJson } from '../parse-json.ts';
 import { ConnectError } from '../wire/connect-error.ts';
 import type { Credential } from './credential.ts';
 import { type Entry, type Fields, isFields, pathIn, text } from './kubeconfig-file.ts';
@@ -129,12 +130,8 @@ function credentialIn(output: string): Credential | undefined {
 }
 
 function statusIn(output: string): Fields {
-  try {
-    const { kind, status } = JSON.parse(output) as Fields;
-    return kind === 'ExecCredential' && isFields(status) ? status : {};
-  } catch {
-    return {};
-  }
+  const answer = parseJson(output);
+  return isFields(answer) && answer['kind'] === 'ExecCredential' && isFields(answer['status']) ? answer['status'] : {};
 }
 
 function variables(list: unknown): Record<string, string> {

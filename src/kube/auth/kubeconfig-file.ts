@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { parseJson } from '../parse-json.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -89,20 +90,13 @@ async function load(file: string): Promise<Kubeconfig | undefined> {
 
 /** JSON first: it needs no YAML parser, which is loaded only when it is needed. */
 async function parse(source: string, file: string): Promise<Fields> {
-  const parsed = json(source) ?? (await import('./yaml.ts')).parseYaml(source);
+  const json = parseJson(source);
+  const parsed = json === undefined ? (await import('./yaml.ts')).parseYaml(source) : { value: json };
   if ('wrongAt' in parsed) throw new Error(`${file}: not a kubeconfig: neither YAML nor JSON at ${parsed.wrongAt}`);
   // As for kubectl, an empty file is a kubeconfig without entries.
   const value = parsed.value ?? {};
   if (isFields(value) && !Array.isArray(value)) return value;
   throw new Error(`${file}: not a kubeconfig: expected fields like clusters, users and contexts`);
-}
-
-function json(source: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(source) };
-  } catch {
-    return undefined;
-  }
 }
 
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;

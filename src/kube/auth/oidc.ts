@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { http, https } from '../../runtime/node-http.ts';
+import { parseJson } from '../parse-json.ts';
 import { ConnectError } from '../wire/connect-error.ts';
 import type { Credential } from './credential.ts';
 import { type Entry, type Fields, isFields, pathIn, text } from './kubeconfig-file.ts';
@@ -50,12 +51,8 @@ export function oidcTokens(user: Entry, config: Fields, clock: Clock = systemClo
 
 /** When a JWT expires, in milliseconds since the epoch; 0 for what is no JWT. */
 function expiryOf(jwt: string): number {
-  try {
-    const { exp } = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as Fields;
-    return typeof exp === 'number' ? exp * 1000 : 0;
-  } catch {
-    return 0;
-  }
+  const payload = parseJson(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString());
+  return isFields(payload) && typeof payload['exp'] === 'number' ? payload['exp'] * 1000 : 0;
 }
 
 function clientIn(entry: Entry): OidcClient | undefined {
@@ -107,8 +104,8 @@ async function fetchJson(address: string, { ca, form, authorization }: FetchOpti
     });
     answer.on('error', () => {});
     answer.on('close', () => {
-      const body = fieldsIn(Buffer.concat(pieces).toString());
-      if (answer.statusCode === 200 && body) resolve(body);
+      const body = parseJson(Buffer.concat(pieces).toString());
+      if (answer.statusCode === 200 && isFields(body)) resolve(body);
       else reject(new Error(`${url.host} answered ${answer.statusCode}; log in again`));
     });
   });
@@ -117,13 +114,4 @@ async function fetchJson(address: string, { ca, form, authorization }: FetchOpti
   );
   request.end(form?.toString());
   return promise;
-}
-
-function fieldsIn(json: string): Fields | undefined {
-  try {
-    const parsed: unknown = JSON.parse(json);
-    return isFields(parsed) ? parsed : undefined;
-  } catch {
-    return;
-  }
 }

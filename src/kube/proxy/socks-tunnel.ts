@@ -12,39 +12,35 @@ const TIMEOUT_MS = 30_000;
  * Opens connections through a SOCKS proxy. As with kubectl, the proxy resolves the name of the server, for `socks5` as
  * well as for `socks5h`. Only `socks4` needs it resolved here: its protocol carries nothing but IPv4 addresses.
  */
-export function socksTunnel(proxy: URL, target: { readonly host: string; readonly port: number }) {
-  const { name } = proxyEndpoint(proxy);
+export function socksTunnel(proxy: URL, { host, port }: { readonly host: string; readonly port: number }) {
+  const endpoint = proxyEndpoint(proxy);
   const [userId = '', password = ''] = [proxy.username, proxy.password].map(decodeURIComponent);
   if (Math.max(Buffer.byteLength(userId), Buffer.byteLength(password)) > MAX_CREDENTIAL_BYTES) {
-    throw new Error(`the user name or password for ${name} has more than ${MAX_CREDENTIAL_BYTES} bytes`);
+    throw new Error(`the user name or password for ${endpoint.name} has more than ${MAX_CREDENTIAL_BYTES} bytes`);
   }
-  const host = proxy.hostname.replace(/^\[|\]$/g, '');
-  const port = Number(proxy.port || 1080);
+  const address = { host: proxy.hostname.replace(/^\[|\]$/g, ''), port: Number(proxy.port || 1080) };
   const type: 4 | 5 = proxy.protocol.startsWith('socks4') ? 4 : 5;
+  const command = { proxy: { ...address, type, userId, password }, command: 'connect' } as const;
   return async (timeout = TIMEOUT_MS): Promise<Socket> => {
     let socket: Socket | undefined;
     try {
-      const isResolvedHere = proxy.protocol === 'socks4:';
-      const destination = isResolvedHere ? { ...target, host: await ipv4Of(target.host) } : target;
-      // Connected here, because the library loses the code of an error.
-      socket = connect({ host, port });
+      const target = proxy.protocol === 'socks4:' ? (await lookup(host, { family: 4 })).address : host;
+      // Connected here, because the library drops the code of an error.
+      socket = connect(address);
       await once(socket, 'connect', { signal: AbortSignal.timeout(timeout) });
-      const server = { host, port, type, userId, password };
-      const options = { proxy: server, command: 'connect' as const, destination, existing_socket: socket, timeout };
-      await SocksClient.createConnection(options);
+      const destination = { host: target, port };
+      await SocksClient.createConnection({ ...command, destination, existing_socket: socket, timeout });
       return socket;
     } catch (error) {
       socket?.destroy();
       const { code, message } = error as NodeJS.ErrnoException;
-      // The error itself has the password in its options; the library's messages are fixed texts.
+      // Not the library's error itself, which has the password in its options; its messages are fixed texts.
       throw code
-        ? toConnectError(proxyEndpoint(proxy), error)
-        : new ConnectError(`${name}: ${message}${cureFor(message)}`);
+        ? toConnectError(endpoint, error)
+        : new ConnectError(`${endpoint.name}: ${message}${cureFor(message)}`);
     }
   };
 }
-
-const ipv4Of = async (host: string): Promise<string> => (await lookup(host, { family: 4 })).address;
 
 const cureFor = (message: string): string =>
   /authentication|Ident/i.test(message) ? '; it wants other credentials than those in the URL of the proxy' : '';

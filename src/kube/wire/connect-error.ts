@@ -51,19 +51,21 @@ export const toIdleTimeout = ({ name }: Endpoint, ms: number | undefined): IdleT
   new IdleTimeout(`${name} has said nothing${ms ? ` for ${ms / 1000} s` : ''}`);
 
 /** Explains an error of a socket by its code. The error's own message is not used: it may hold anything. */
-export function toConnectError(endpoint: Endpoint, error: unknown): Error {
+export function toConnectError(
+  endpoint: Endpoint,
+  error: unknown,
+  withoutCode = `${endpoint.name}: the answer broke off`,
+): Error {
   if (error instanceof ConnectError || error instanceof IdleTimeout) return error;
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (!code || !/^[A-Z][A-Z0-9_]+$/.test(code)) return new ConnectError(`${endpoint.name}: the answer broke off`);
-  const [what, cure] = explain(code, endpoint, (error as { readonly hostname?: string }).hostname);
+  const { code, hostname } = (error ?? {}) as NodeJS.ErrnoException & { readonly hostname?: string };
+  if (!code || !/^[A-Z][A-Z0-9_]+$/.test(code)) return new ConnectError(withoutCode);
+  const [what, cure] = explain(code, endpoint, hostname);
   return new ConnectError(`${endpoint.name}: ${what} (${code})${cure === undefined ? '' : `; ${cure}`}`, code);
 }
 
 /** The same for a connection that could not even be started. */
-export function toOpenError(endpoint: Endpoint, error: unknown): Error {
-  const { code } = error as NodeJS.ErrnoException;
-  return code ? toConnectError(endpoint, error) : new ConnectError(`no connection to ${endpoint.name} could be opened`);
-}
+export const toOpenError = (endpoint: Endpoint, error: unknown): Error =>
+  toConnectError(endpoint, error, `no connection to ${endpoint.name} could be opened`);
 
 type Explanation = readonly [what: string, cure?: string];
 

@@ -3,6 +3,7 @@ import type { Connection } from '../auth/connection.ts';
 import { CredentialBackoff, type Credentials, describeRefusal } from '../auth/credential-backoff.ts';
 import { KubeError, refusal, retryWait, type Verb } from '../kube-error.ts';
 import { OutageDetector } from '../outages.ts';
+import { parseJson } from '../parse-json.ts';
 import { ServerTime } from '../server-time.ts';
 import { AgentDispatcher } from './agent-dispatcher.ts';
 import { abortReason, awaitCredential, localError, toCallError, toCredentialError } from './call-errors.ts';
@@ -165,7 +166,7 @@ export class Transport {
     const header = await this.#authorization(call, true);
     const credential = { header, tls: this.#connection.tls() };
     // The client certificate was sent when the connection was opened, and may have been renewed since.
-    const isOldCertificate = refused.isReused && (credential.tls.cert ?? credential.tls.pfx) !== undefined;
+    const isOldCertificate = refused.isReused && credential.tls.cert !== undefined;
     const isNew = isOldCertificate || header !== used.header || credential.tls !== used.tls;
     if (isNew) {
       this.#calls.closeIdle();
@@ -266,7 +267,7 @@ async function collect(call: Call, exchange: Exchange): Promise<Buffer> {
 
 /** Undefined for what is not JSON. Overwrites the bytes. */
 export function parse<T>({ secret }: Call, bytes: Buffer): Erasable<T> | undefined {
-  const parsed = secret ? parseSecrets(bytes) : plain(tryParse(bytes));
+  const parsed = secret ? parseSecrets(bytes) : plain(parseJson(bytes.toString()));
   bytes.fill(0);
   if (secret) wipeStackSoon();
   return parsed as Erasable<T> | undefined;
@@ -276,16 +277,7 @@ const plain = (value: unknown): Erasable<unknown> | undefined =>
   value === undefined ? undefined : { value, erase: nothing };
 const nothing = (): void => {};
 
-/** The error of JSON.parse quotes the text, which may be a Secret: it is not passed on. */
-function tryParse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
-}
-
 async function readRefusal(call: Call, exchange: Exchange, nowMs: number): Promise<KubeError> {
-  const body = tryParse(await collect(call, exchange));
+  const body = parseJson((await collect(call, exchange)).toString());
   return refusal(call, exchange.status, body, retryWait(exchange.retryAfter, nowMs));
 }
