@@ -197,17 +197,14 @@ export class KubeClient {
 
   /** A token of the ServiceAccount, valid for about so many seconds (at least 600). */
   async requestToken(serviceAccount: ObjectRef, seconds: number): Promise<string> {
-    const answer = await this.#transport.json<{ readonly status: { readonly token: string } }>({
+    const apiVersion = 'authentication.k8s.io/v1';
+    const { status } = await this.#transport.json<{ readonly status: { readonly token: string } }>({
       verb: 'create',
       resource: 'serviceaccounts',
       path: `${resourcePath(SERVICE_ACCOUNTS, serviceAccount.namespace, serviceAccount.name)}/token`,
-      body: JSON.stringify({
-        apiVersion: 'authentication.k8s.io/v1',
-        kind: 'TokenRequest',
-        spec: { expirationSeconds: seconds },
-      }),
+      body: JSON.stringify({ apiVersion, kind: 'TokenRequest', spec: { expirationSeconds: seconds } }),
     });
-    return answer.status.token;
+    return status.token;
   }
 
   /**
@@ -244,7 +241,6 @@ export class KubeClient {
     return servedKinds(this.#transport, group);
   }
 
-  /** Closes idle connections and breaks those in use. */
   close(): void {
     this.#transport.close();
   }

@@ -16,10 +16,7 @@ const RENEWAL = { baseMs: 1000, capMs: 2000 };
 export const backoffAfter = ({ status }: KubeError, usual: BackoffLimits): BackoffLimits =>
   status === 401 ? RENEWAL : usual;
 
-/**
- * Whether the same call may succeed a moment later: no answer, an overloaded server, or an expired credential that
- * somebody will renew.
- */
+/** Whether the call may succeed a moment later: no answer, an overloaded server, a credential that somebody will renew. */
 export const isTransient = ({ status }: KubeError): boolean =>
   status === 0 || status === 401 || status === 429 || status >= 500;
 

@@ -34,14 +34,8 @@ export interface Connection {
 export interface ConnectOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-  readonly env: {
-    readonly KUBECONFIG?: string | undefined;
-    readonly HOME?: string | undefined;
-    readonly KUBERNETES_SERVICE_HOST?: string | undefined;
-    readonly KUBERNETES_SERVICE_PORT?: string | undefined;
-    /** HTTPS_PROXY and the like; exec plugins get the whole environment. */
-    readonly [variable: string]: string | undefined;
-  };
+  /** The whole of it: exec plugins get all variables. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the kubelet mounts the ServiceAccount. */
   readonly serviceAccountDir?: string;
   readonly clock?: Clock;
@@ -59,11 +53,11 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   return { ...connection, proxy, agent: await proxyAgent(connection, proxy) };
 }
 
-function kubeconfigFiles({ kubeconfig, env }: ConnectOptions): readonly string[] {
+function kubeconfigFiles({ kubeconfig, env: { KUBECONFIG, HOME } }: ConnectOptions): readonly string[] {
   // The controller's settings pass the variable on as if it were the flag; it may name several files.
-  if (kubeconfig && kubeconfig !== env.KUBECONFIG) return [kubeconfig];
-  if (env.KUBECONFIG) return env.KUBECONFIG.split(delimiter).filter((file) => file !== '');
-  const usual = env.HOME ? join(env.HOME, '.kube', 'config') : undefined;
+  if (kubeconfig && kubeconfig !== KUBECONFIG) return [kubeconfig];
+  if (KUBECONFIG) return KUBECONFIG.split(delimiter).filter((file) => file !== '');
+  const usual = HOME ? join(HOME, '.kube', 'config') : undefined;
   return usual && existsSync(usual) ? [usual] : [];
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { TlsOptions } from './connection.ts';
 
@@ -32,7 +33,7 @@ export function tlsFromFiles(
     rereadAt = clock.now() + RETRY_MS;
     try {
       const read = readAll(files);
-      if (isSame(read, bytes)) rereadAt = clock.now() + REREAD_MS;
+      if (isDeepStrictEqual(read, bytes)) rereadAt = clock.now() + REREAD_MS;
       else {
         bytes = read;
         tls = { ...fixed, ...bytes };
@@ -64,9 +65,3 @@ function readPem(file: string): Buffer {
   if (pem.length === 0) throw new Error(`${file}: expected PEM, but the file is empty`);
   return pem;
 }
-
-function isSame(one: Bytes, other: Bytes): boolean {
-  return (['ca', 'cert', 'key'] as const).every((part) => Buffer.compare(one[part] ?? NONE, other[part] ?? NONE) === 0);
-}
-
-const NONE = Buffer.alloc(0);

@@ -105,11 +105,16 @@ class Election {
     const stop = new AbortController();
     const halt = () => stop.abort();
     this.#signal.addEventListener('abort', halt, { once: true });
-    const expiry = this.#expiry(halt);
+    const startTimer = () => clock.after(Math.max(0, this.#expiresAt() - clock.now()), halt);
+    let cancel = startTimer();
+    const onRenewed = () => {
+      cancel();
+      cancel = startTimer();
+    };
     try {
-      await this.#watch(expiry, stop.signal);
+      await this.#watch(onRenewed, stop.signal);
     } finally {
-      expiry.cancel();
+      cancel();
       this.#signal.removeEventListener('abort', halt);
     }
   }
@@ -145,7 +150,7 @@ class Election {
   }
 
   /** Watches the lease until it is free. */
-  async #watch(expiry: Expiry, signal: AbortSignal): Promise<void> {
+  async #watch(onRenewed: () => void, signal: AbortSignal): Promise<void> {
     const { client, namespace, name, clock } = this.#options;
     const scope = { namespace, fieldSelector: `metadata.name=${name}` };
     const start = clock.now();
@@ -154,7 +159,7 @@ class Election {
         if (event.type === 'BOOKMARK') continue;
         this.#observe(event.type === 'DELETED' ? null : (event.object as Lease));
         if (this.#isFree()) return;
-        expiry.restart();
+        onRenewed();
       }
     } catch (error) {
       if (!signal.aborted) this.#watchFailed(error);
@@ -166,19 +171,6 @@ class Election {
   #watchFailed(error: unknown): void {
     if (KubeError.is(error) && (error.status === 403 || error.status === 405)) this.#watchable = false;
     else this.#report(error);
-  }
-
-  #expiry(expired: () => void): Expiry {
-    const { clock } = this.#options;
-    const set = () => clock.after(Math.max(0, this.#expiresAt() - clock.now()), expired);
-    let cancel = set();
-    return {
-      cancel: () => cancel(),
-      restart() {
-        cancel();
-        cancel = set();
-      },
-    };
   }
 
   /** Waits for the next renewal and sends it; false when the deadline has passed or another holds the lease. */
@@ -291,10 +283,4 @@ class Election {
     if (!KubeError.is(error)) throw error;
     this.#options.onError?.(error);
   }
-}
-
-interface Expiry {
-  cancel(): void;
-  /** The lease was renewed. */
-  restart(): void;
 }

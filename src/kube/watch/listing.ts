@@ -10,7 +10,6 @@ import type { Call, Transport } from '../wire/transport.ts';
 export interface ListOptions {
   /** Objects without data, spec and status. */
   readonly metadataOnly?: boolean | undefined;
-  /** Objects per page. */
   readonly limit?: number | undefined;
   /** The list as it was at exactly this version; fails with `Expired` when the server has forgotten it, after minutes. */
   readonly atVersion?: number | undefined;

@@ -136,9 +136,7 @@ function keyOf({ metadata }: KubeObject): string {
 
 const DECIMAL = /^[1-9][0-9]*$/;
 
-/**
- * By the API conventions versions are decimal numbers. On a server that does not follow them they are only equal or not.
- */
+/** By the API conventions versions are decimal numbers. Where a server does not follow them, none is older. */
 function isOlder(version: string, than: string, orEqual = false): boolean {
   if (version === than) return orEqual;
   if (!DECIMAL.test(version) || !DECIMAL.test(than)) return false;

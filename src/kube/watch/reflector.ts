@@ -79,6 +79,7 @@ export class Reflector<T> {
   readonly #scope: Scope;
   readonly #options: ReflectOptions<T>;
   readonly #clock: Clock;
+  readonly #random: () => number;
   readonly #cache: ObjectCache<T>;
   /** The version from which a watch may continue; undefined: list first. */
   #position: string | undefined;
@@ -105,6 +106,7 @@ export class Reflector<T> {
     this.#scope = scope;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
     this.#cache = new ObjectCache(options.digest);
   }
 
@@ -268,9 +270,5 @@ export class Reflector<T> {
       this.#interrupt = undefined;
       signal.removeEventListener('abort', stop);
     }
-  }
-
-  get #random(): () => number {
-    return this.#options.random ?? Math.random;
   }
 }

@@ -103,7 +103,6 @@ class Scanner {
     this.#bytes = bytes;
   }
 
-  /** The text without the data. */
   text(): string {
     return this.#text + this.#bytes.toString('utf8', this.#copied);
   }
