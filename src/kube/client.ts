@@ -13,7 +13,7 @@ export interface ObjectRef {
 }
 
 /** Which objects of a kind: all, those of a namespace, those that match a selector. */
-export interface Scope {
+export interface ListScope {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -123,7 +123,11 @@ export class KubeClient {
    * Page by page. When the server has forgotten the position, the listing starts over with a page that says `fresh`. The
    * data of Secrets are bytes, which are overwritten when the next page is asked for.
    */
-  list<T = KubeObject>(resource: Resource, scope: Scope, options: ListOptions = {}): AsyncGenerator<ListPage<T>, void> {
+  list<T = KubeObject>(
+    resource: Resource,
+    scope: ListScope,
+    options: ListOptions = {},
+  ): AsyncGenerator<ListPage<T>, void> {
     return listPages<T>(this.#transport, { resource, scope }, options);
   }
 
@@ -213,7 +217,7 @@ export class KubeClient {
    */
   watch(
     resource: Resource,
-    scope: Scope,
+    scope: ListScope,
     resourceVersion: string,
     { signal, onOpen }: WatchOptions,
   ): AsyncGenerator<WatchEvent, void> {

@@ -1,5 +1,5 @@
 import type { Resource } from '../../src/api/resources.ts';
-import type { KubeClient, ObjectRef, Scope, WatchOptions } from '../../src/kube/client.ts';
+import type { KubeClient, ListScope, ObjectRef, WatchOptions } from '../../src/kube/client.ts';
 import type { ListOptions } from '../../src/kube/watch/listing.ts';
 import type { WatchEvent } from '../../src/kube/watch/watch.ts';
 import { type Cluster, type Json, refused } from './cluster.ts';
@@ -45,7 +45,7 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
   };
   const clean = (body: Json): Json => structuredClone(typeof body === 'string' ? JSON.parse(body) : body);
 
-  async function* list(resource: Resource, scope: Scope, options: ListOptions = {}) {
+  async function* list(resource: Resource, scope: ListScope, options: ListOptions = {}) {
     const { plural } = resource;
     const [items, version] = await read('list', plural, () => [
       options.atVersion === undefined ? cluster.all(plural) : cluster.allAt(plural, options.atVersion),
@@ -61,7 +61,7 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
 
   async function* watch(
     resource: Resource,
-    scope: Scope,
+    scope: ListScope,
     from: string,
     { signal }: WatchOptions,
   ): AsyncGenerator<WatchEvent> {
@@ -127,7 +127,7 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch }: Faults
   };
 }
 
-const isWithin = ({ namespace }: Scope, { metadata }: Json): boolean =>
+const isWithin = ({ namespace }: ListScope, { metadata }: Json): boolean =>
   namespace === undefined || metadata.namespace === namespace;
 
 function news(cluster: Cluster, signal: AbortSignal): Promise<void> {

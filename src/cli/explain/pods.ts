@@ -4,7 +4,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '../../api/resources.ts';
 import { selectorText } from '../../domain/text/selector.ts';
 import { beganAt, isRunning } from '../../domain/workload/pod-age.ts';
-import type { KubeClient, Scope } from '../../kube/client.ts';
+import type { KubeClient, ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 
 /** When the running pods of a workload began, in milliseconds; or why that is not known. */
@@ -85,7 +85,7 @@ class Unlistable extends Error {
   }
 }
 
-async function listAll(client: KubeClient, resource: Resource, scope: Scope, metadataOnly = false) {
+async function listAll(client: KubeClient, resource: Resource, scope: ListScope, metadataOnly = false) {
   const objects: KubeObject[] = [];
   try {
     for await (const page of client.list(resource, scope, { metadataOnly })) {

@@ -6,7 +6,7 @@ import {
   SECRET_PROVIDER_CLASSES,
   SECRETS,
 } from '../../api/resources.ts';
-import type { Scope } from '../../kube/client.ts';
+import type { ListScope } from '../../kube/client.ts';
 import type { KubeError } from '../../kube/kube-error.ts';
 
 /** What a kind is good for. */
@@ -51,7 +51,7 @@ export class Access {
     return this.#followed;
   }
 
-  follows(resource: Resource, { namespace = '' }: Scope): FollowedReport {
+  follows(resource: Resource, { namespace = '' }: ListScope): FollowedReport {
     const kind = new FollowedKind(resource, namespace, this.#changed);
     this.#followed.push(kind);
     return kind;

@@ -1,5 +1,5 @@
 import type { Resource } from '../../api/resources.ts';
-import type { KubeClient, Scope } from '../../kube/client.ts';
+import type { KubeClient, ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isOutage } from '../../kube/outages.ts';
 import { isTransient, retryTransient } from '../../kube/retry-transient.ts';
@@ -16,7 +16,7 @@ export interface WatchDeps {
   readonly report: {
     waitingForServer(error: KubeError): void;
     unwatchable(resource: Resource): void;
-    unavailable(resource: Resource, scope: Scope, error: Error): void;
+    unavailable(resource: Resource, scope: ListScope, error: Error): void;
     retrying(resource: Resource, error: KubeError, delayMs: number): void;
   };
 }
@@ -49,9 +49,9 @@ export class Watches {
 
   follow<T>(
     resource: Resource,
-    scopes: readonly Scope[],
+    scopes: readonly ListScope[],
     options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>, scope: Scope) => void,
+    tell: (event: ReflectEvent<T>, scope: ListScope) => void,
   ): void {
     for (const scope of scopes) this.#start(resource, scope, options, tell);
   }
@@ -59,9 +59,9 @@ export class Watches {
   /** Follows a kind that may not exist: as soon as the server serves it, without a restart. */
   async followOnceServed<T>(
     resource: Resource,
-    scopes: readonly Scope[],
+    scopes: readonly ListScope[],
     options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>, scope: Scope) => void,
+    tell: (event: ReflectEvent<T>, scope: ListScope) => void,
   ): Promise<void> {
     if (await this.#isServed(resource)) {
       this.follow(resource, scopes, options, tell);
@@ -86,9 +86,9 @@ export class Watches {
 
   #start<T>(
     resource: Resource,
-    scope: Scope,
+    scope: ListScope,
     options: Pick<ReflectOptions<T>, 'digest' | 'light'>,
-    tell: (event: ReflectEvent<T>, scope: Scope) => void,
+    tell: (event: ReflectEvent<T>, scope: ListScope) => void,
   ): void {
     const { client, clock, signal, report } = this.#deps;
     const followed = this.#deps.access.follows(resource, scope);

@@ -2,7 +2,7 @@ import type { Resource } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { UNKNOWN } from '../../domain/ledger/ledger.ts';
 import { refOfKey, type Workload, type WorkloadKey, type WorkloadRef } from '../../domain/workload/workload.ts';
-import type { Scope } from '../../kube/client.ts';
+import type { ListScope } from '../../kube/client.ts';
 import type { DropCause } from '../../kube/events/event-drops.ts';
 import type { EventPost } from '../../kube/events/event-post.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -101,7 +101,7 @@ export class SystemReport extends LedgerReport {
   }
 
   /** Upstream's words: scripts wait for them. */
-  following({ plural }: Resource, scopes: readonly Scope[]): void {
+  following({ plural }: Resource, scopes: readonly ListScope[]): void {
     this.#log.info(`created controller for: ${plural}`);
     for (const { namespace = '' } of scopes) {
       this.#log.info(`Starting Controller to watch resource type: ${plural} in namespace: ${namespace}`);
@@ -193,7 +193,7 @@ export class SystemReport extends LedgerReport {
     });
   }
 
-  unavailable({ plural, group }: Resource, { namespace }: Scope, error: Error): void {
+  unavailable({ plural, group }: Resource, { namespace }: ListScope, error: Error): void {
     const isThere = !KubeError.is(error) || error.status !== 404;
     this.#log.error(`Failed to list ${plural}${namespace ? ` in namespace ${namespace}` : ''}: ${error.message}`, {
       cure: isThere ? `grant list and watch on ${plural}${group && `.${group}`}` : undefined,

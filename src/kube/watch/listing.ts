@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { isSecret, type Resource } from '../../api/resources.ts';
-import type { Scope } from '../client.ts';
+import type { ListScope } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { query, resourcePath } from '../resource-path.ts';
 import { localError } from '../wire/call-errors.ts';
@@ -38,7 +38,7 @@ const MAX_RESTARTS = 3;
 
 interface ListTarget {
   readonly resource: Resource;
-  readonly scope: Scope;
+  readonly scope: ListScope;
 }
 
 interface Progress {

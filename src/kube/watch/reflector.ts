@@ -2,7 +2,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import type { Resource } from '../../api/resources.ts';
 import { fullJitter, pause } from '../../runtime/backoff.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
-import type { KubeClient, Scope } from '../client.ts';
+import type { KubeClient, ListScope } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { backoffAfter } from '../retry-transient.ts';
 import { abortReason } from '../wire/call-errors.ts';
@@ -76,7 +76,7 @@ type Emit<T> = (event: ReflectEvent<T>) => void;
 export class Reflector<T> {
   readonly #client: Pick<KubeClient, 'list' | 'watch'>;
   readonly #resource: Resource;
-  readonly #scope: Scope;
+  readonly #scope: ListScope;
   readonly #options: ReflectOptions<T>;
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -98,7 +98,7 @@ export class Reflector<T> {
   constructor(
     client: Pick<KubeClient, 'list' | 'watch'>,
     resource: Resource,
-    scope: Scope,
+    scope: ListScope,
     options: ReflectOptions<T>,
   ) {
     this.#client = client;
