@@ -3,8 +3,8 @@ import { isSecret, type Resource } from '../api/resources.ts';
 import type { Connection } from './auth/connection.ts';
 import { type ServedKind, servedKinds } from './discovery.ts';
 import { query, resourcePath } from './resource-path.ts';
-import { type ListOptions, listPages, type Page } from './watch/listing.ts';
-import { type RawEvent, watchEvents } from './watch/watch.ts';
+import { type ListOptions, type ListPage, listPages } from './watch/listing.ts';
+import { type WatchEvent, watchEvents } from './watch/watch.ts';
 import { type Call, Transport, type TransportOptions } from './wire/transport.ts';
 
 export interface ObjectRef {
@@ -12,8 +12,8 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** Which objects of a kind: all, or those of a namespace, or those that match. */
-export interface Scope {
+/** Which objects of a kind: all, those of a namespace, those that match a selector. */
+export interface ListScope {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -25,7 +25,7 @@ const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
   strategic: 'application/strategic-merge-patch+json',
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
-  // JSON is YAML; the media type has no JSON twin on every supported server.
+  // Older servers have no JSON form of this media type; JSON is valid YAML.
   apply: 'application/apply-patch+yaml',
 };
 
@@ -36,41 +36,41 @@ export interface ReadOptions {
 
 export interface WriteOptions extends ReadOptions {
   readonly fieldManager?: string | undefined;
-  /** The server does everything but store it. */
+  /** The server does everything except storing it. */
   readonly dryRun?: boolean | undefined;
 }
 
 export interface PatchOptions extends WriteOptions {
   readonly type: PatchType;
-  /** Server-side apply: take over fields that others own. */
+  /** Server-side apply: takes over fields that others own. */
   readonly force?: boolean | undefined;
 }
 
 export interface WatchOptions {
   readonly signal: AbortSignal;
-  /** Called when the server has taken it up. */
-  readonly opened?: (() => void) | undefined;
+  /** Called when the server has accepted the watch. */
+  readonly onOpen?: (() => void) | undefined;
 }
 
 export interface DeleteOptions {
-  /** Delete only if it is still this object, or still this version of it. */
+  /** Delete only if the object still has this uid, or this version. */
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-// The server ends a watch after this time, by its own clock. Spread, so that watches do not all return at once.
+// How long the server keeps a watch open: this long to twice as long, so that watches do not all end at once.
 const WATCH_SECONDS = 300;
-// Bookmarks come about once a minute; where a server sends none, a quiet watch is only opened again.
+// Bookmarks come about once a minute. Where a server sends none, a quiet watch is opened again, which does no harm.
 const WATCH_IDLE_MS = 90_000;
 
 export interface ClientOptions extends TransportOptions {
-  /** How long a watch may say nothing before its connection counts as lost. */
+  /** How long a watch may be silent before its connection counts as lost. */
   readonly watchIdleMs?: number | undefined;
 }
 
-/** The API server, in its own words: raw JSON in, raw JSON out. Nothing is cached and nothing is tried twice. */
+/** The API server's operations, raw JSON in and out. Caches nothing and retries nothing. */
 export class KubeClient {
   readonly #transport: Transport;
   readonly #watchIdleMs: number;
@@ -80,17 +80,17 @@ export class KubeClient {
     this.#watchIdleMs = options.watchIdleMs ?? WATCH_IDLE_MS;
   }
 
-  /** Calls whose answer is awaited; open watches are not among them. */
+  /** How many calls wait for their answer; watches do not count. */
   get inFlight(): number {
     return this.#transport.inFlight;
   }
 
-  /** Milliseconds since the epoch by the server's clock, as far as its answers have told it. */
+  /** Milliseconds since the epoch by the server's clock; see ServerTime. */
   serverNow(): number {
     return this.#transport.serverNow();
   }
 
-  /** Told when calls succeed again after a time in which none did, and how long that was. */
+  /** The listener is called when the server answers again after an outage, with its length. */
   onRecovery(listener: (lastedMs: number) => void): void {
     this.#transport.outages.onOver(listener);
   }
@@ -98,18 +98,16 @@ export class KubeClient {
   get<T = KubeObject>(resource: Resource, ref: ObjectRef, options: ReadOptions = {}): Promise<T> {
     return this.#transport.json({
       verb: 'get',
-      method: 'GET',
       resource: resource.plural,
       path: resourcePath(resource, ref.namespace, ref.name, options.subresource),
       signal: options.signal,
     });
   }
 
-  /** As `get`, for as long as `use` takes: the data of a Secret are bytes, and gone afterwards. */
+  /** As `get`, but the data of a Secret are bytes, which are overwritten after `use`. */
   async read<T = KubeObject>(resource: Resource, ref: ObjectRef, use: (object: T) => void): Promise<void> {
-    const { value, erase } = await this.#transport.opened<T>({
+    const { value, erase } = await this.#transport.erasable<T>({
       verb: 'get',
-      method: 'GET',
       resource: resource.plural,
       path: resourcePath(resource, ref.namespace, ref.name),
       secret: isSecret(resource),
@@ -122,10 +120,14 @@ export class KubeClient {
   }
 
   /**
-   * Page by page; a listing that outlives the server's memory begins anew, with a page that says `fresh`. The data of
-   * Secrets are bytes, and gone when the next page is asked for.
+   * Page by page. When the server has forgotten the position, the listing starts over with a page that says `fresh`. The
+   * data of Secrets are bytes, which are overwritten when the next page is asked for.
    */
-  list<T = KubeObject>(resource: Resource, scope: Scope, options: ListOptions = {}): AsyncGenerator<Page<T>, void> {
+  list<T = KubeObject>(
+    resource: Resource,
+    scope: ListScope,
+    options: ListOptions = {},
+  ): AsyncGenerator<ListPage<T>, void> {
     return listPages<T>(this.#transport, { resource, scope }, options);
   }
 
@@ -137,7 +139,6 @@ export class KubeClient {
   ): Promise<T> {
     return this.#transport.json({
       verb: 'create',
-      method: 'POST',
       resource: resource.plural,
       path: resourcePath(resource, namespace),
       query: writeQuery(options),
@@ -150,7 +151,6 @@ export class KubeClient {
   patch<T = KubeObject>(resource: Resource, ref: ObjectRef, body: unknown, options: PatchOptions): Promise<T> {
     return this.#transport.json({
       verb: 'patch',
-      method: 'PATCH',
       resource: resource.plural,
       path: resourcePath(resource, ref.namespace, ref.name, options.subresource),
       query: writeQuery(options),
@@ -160,11 +160,10 @@ export class KubeClient {
     });
   }
 
-  /** Refused with `Conflict` if `body` carries a resourceVersion that is no longer the newest. */
+  /** Fails with `Conflict` if the resourceVersion in `body` is no longer the newest. */
   replace<T = KubeObject>(resource: Resource, ref: ObjectRef, body: unknown, options: WriteOptions = {}): Promise<T> {
     return this.#transport.json({
       verb: 'update',
-      method: 'PUT',
       resource: resource.plural,
       path: resourcePath(resource, ref.namespace, ref.name, options.subresource),
       query: writeQuery(options),
@@ -177,7 +176,6 @@ export class KubeClient {
     const { uid, resourceVersion, propagation } = options;
     await this.#transport.json({
       verb: 'delete',
-      method: 'DELETE',
       resource: resource.plural,
       path: resourcePath(resource, ref.namespace, ref.name),
       body: JSON.stringify({
@@ -194,7 +192,6 @@ export class KubeClient {
   async evict(pod: ObjectRef, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     await this.#transport.json({
       verb: 'create',
-      method: 'POST',
       resource: 'pods',
       path: `${resourcePath(PODS, pod.namespace, pod.name)}/eviction`,
       body: JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: pod }),
@@ -202,35 +199,30 @@ export class KubeClient {
     });
   }
 
-  /** A token of the ServiceAccount that is good for about so many seconds (the server's least is 600). */
+  /** A token of the ServiceAccount, valid for about so many seconds (at least 600). */
   async requestToken(serviceAccount: ObjectRef, seconds: number): Promise<string> {
-    const answer = await this.#transport.json<{ readonly status: { readonly token: string } }>({
+    const apiVersion = 'authentication.k8s.io/v1';
+    const { status } = await this.#transport.json<{ readonly status: { readonly token: string } }>({
       verb: 'create',
-      method: 'POST',
       resource: 'serviceaccounts',
       path: `${resourcePath(SERVICE_ACCOUNTS, serviceAccount.namespace, serviceAccount.name)}/token`,
-      body: JSON.stringify({
-        apiVersion: 'authentication.k8s.io/v1',
-        kind: 'TokenRequest',
-        spec: { expirationSeconds: seconds },
-      }),
+      body: JSON.stringify({ apiVersion, kind: 'TokenRequest', spec: { expirationSeconds: seconds } }),
     });
-    return answer.status.token;
+    return status.token;
   }
 
   /**
-   * What happened after `resourceVersion`, until the server ends the watch; see {@link watchEvents}. The data of a Secret
-   * are bytes, and gone when the next event is asked for.
+   * The events after `resourceVersion`, until the server ends the watch; see {@link watchEvents}. The data of a Secret are
+   * bytes, which are overwritten when the next event is asked for.
    */
   watch(
     resource: Resource,
-    scope: Scope,
+    scope: ListScope,
     resourceVersion: string,
-    { signal, opened }: WatchOptions,
-  ): AsyncGenerator<RawEvent, void> {
+    { signal, onOpen }: WatchOptions,
+  ): AsyncGenerator<WatchEvent, void> {
     const call: Call = {
       verb: 'watch',
-      method: 'GET',
       resource: resource.plural,
       path: resourcePath(resource, scope.namespace),
       query: query({
@@ -245,7 +237,7 @@ export class KubeClient {
       secret: isSecret(resource),
       signal,
     };
-    return watchEvents(this.#transport, call, opened);
+    return watchEvents(this.#transport, call, onOpen);
   }
 
   /** The kinds of a group in all its versions; none where the group does not exist. */
@@ -253,7 +245,6 @@ export class KubeClient {
     return servedKinds(this.#transport, group);
   }
 
-  /** Closes idle connections and breaks those in use. */
   close(): void {
     this.#transport.close();
   }

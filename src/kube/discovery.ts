@@ -1,7 +1,6 @@
 import { KubeError } from './kube-error.ts';
 import type { Call, Transport } from './wire/transport.ts';
 
-/** A kind that the API server serves. */
 export interface ServedKind {
   readonly version: string;
   readonly plural: string;
@@ -15,7 +14,7 @@ export async function servedKinds(transport: Transport, group: string): Promise<
     const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
     const { resources } = await transport.json<{ readonly resources?: readonly ApiResource[] }>(discovery(path));
     for (const { name, kind } of resources ?? []) {
-      // `deployments/status` is no kind.
+      // Names like `deployments/status` are subresources.
       if (!name.includes('/')) served.push({ version, plural: name, kind });
     }
   }
@@ -41,5 +40,5 @@ async function servedVersions(transport: Transport, group: string): Promise<read
 }
 
 function discovery(path: string): Call {
-  return { verb: 'get', method: 'GET', resource: 'apis', path };
+  return { verb: 'get', resource: 'apis', path };
 }

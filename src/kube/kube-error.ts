@@ -1,22 +1,22 @@
-/** What was asked, in RBAC's words. */
+/** As RBAC calls what a request does. */
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
-export interface Failure {
+export interface KubeErrorFields {
   readonly verb: Verb;
   readonly path: string;
   /** The HTTP status, or 0 where no answer arrived. */
   readonly status: number;
-  /** The machine word of the Status body (`NotFound`, `Conflict`, `Expired` …), or one of {@link LocalReason}. */
+  /** The reason of the Status object (`NotFound`, `Conflict`, `Expired` …), or a {@link LocalReason}. */
   readonly reason: string;
   readonly detail?: string | undefined;
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * Reasons of our own, where the API server had no say.
+ * Reasons of our own, for calls that the API server has not answered.
  *
- * `Unreachable`: no connection, or it broke. `Silent`: nothing arrived before the deadline. `TooLarge`: the answer is
- * bigger than we are ready to hold. `BadAnswer`: the answer is not what the API promises.
+ * `Unreachable`: no connection, or it broke. `Silent`: nothing arrived in time. `TooLarge`: the answer is over our limit.
+ * `BadAnswer`: the answer is not what the API promises.
  */
 export type LocalReason = 'Unreachable' | 'Silent' | 'TooLarge' | 'BadAnswer';
 
@@ -27,12 +27,11 @@ export class KubeError extends Error {
   readonly path: string;
   readonly status: number;
   readonly reason: string;
-  /** What the server, or who stands before it, had to say. */
+  /** The message of the server, or of a proxy before it. */
   readonly detail: string | undefined;
   readonly retryAfterMs: number | undefined;
 
-  constructor(failure: Failure) {
-    const { verb, path, status, reason, detail, retryAfterMs } = failure;
+  constructor({ verb, path, status, reason, detail, retryAfterMs }: KubeErrorFields) {
     super(`${verb} ${path}: ${status === 0 ? '' : `${status} `}${reason}${detail ? `: ${detail}` : ''}`);
     this.verb = verb;
     this.path = path;
@@ -57,7 +56,7 @@ interface Status {
   readonly details?: { readonly retryAfterSeconds?: number } | null;
 }
 
-// What apimachinery's StatusReason says for a code, for answers of proxies that know no Status.
+// apimachinery's StatusReason by code, for answers of proxies, which have no Status object.
 const REASONS: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -76,10 +75,10 @@ const REASONS: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-// Who says more is mistaken, or its clock is.
+// More than this is a mistake, or a wrong clock.
 const MAX_RETRY_AFTER_MS = 300_000;
 
-/** Reads the refusal out of an answer: from the Status object where there is one, else from the bare HTTP status. */
+/** The error for an answer with a status other than 2xx, from its Status object if it has one. */
 export function refusal(
   call: { readonly verb: Verb; readonly path: string },
   status: number,
@@ -97,7 +96,7 @@ export function refusal(
   });
 }
 
-/** Retry-After is a number of seconds or, from proxies, a date; `nowMs` is the time by the clock of who answered. */
+/** Retry-After is a number of seconds or, from proxies, a date; `nowMs` is the time by the server's clock. */
 export function retryWait(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) return Number(text) * 1000;
@@ -117,7 +116,7 @@ function isStatus(body: unknown): body is Status {
   return typeof body === 'object' && body !== null && 'kind' in body && body.kind === 'Status';
 }
 
-/** Validation, decoding and admission quote what was sent to them; answers to reads name only the object. */
+/** Errors of validation, decoding and admission quote what was sent; errors of reads only name the object. */
 function mayQuoteSecret(call: { readonly verb: Verb; readonly path: string }): boolean {
   return /\/secrets(\/|$)/.test(call.path) && ['create', 'update', 'patch'].includes(call.verb);
 }

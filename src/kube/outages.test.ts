@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { Outages } from './outages.ts';
+import { OutageDetector } from './outages.ts';
 
 function world() {
   const time = { now: 0 };
-  const outages = new Outages(() => time.now);
+  const outages = new OutageDetector(() => time.now);
   const over: number[] = [];
   outages.onOver((lastedMs) => over.push(lastedMs));
   return { time, outages, over };

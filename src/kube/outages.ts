@@ -1,15 +1,15 @@
-// What passes sooner needs nothing: a back-off is about as long as what it has been through.
+// Shorter outages need no signal: by then the back-offs are short as well.
 const SHORT_MS = 5000;
 
-/** Nobody answered, or somebody who only says that the server cannot, or that we are nobody whom it knows. */
+/** No answer, or one that says the server cannot serve us now, or does not accept our credential. */
 export const isOutage = ({ status }: { readonly status: number }): boolean =>
   status === 0 || status === 401 || status === 429 || status === 502 || status === 503 || status === 504;
 
 /**
- * Notices that the server is back after a time in which nothing got through: neither a call that succeeded nor one that
- * the server refused. One resource alone may have troubles of its own, so at least two have to fail.
+ * Notices that the server is back after a time in which every call failed for want of an answer. One resource alone may
+ * have a problem of its own, so at least two have to fail.
  */
-export class Outages {
+export class OutageDetector {
   readonly #now: () => number;
   readonly #listeners: ((lastedMs: number) => void)[] = [];
   readonly #resources = new Set<string>();
@@ -19,12 +19,12 @@ export class Outages {
     this.#now = now;
   }
 
-  /** Called with the first answer after each outage, and how long that was. */
+  /** The listener is called at the first answer after each outage, with its length. */
   onOver(listener: (lastedMs: number) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** A call ended; status 0: without an answer. */
+  /** A call has ended; status 0: without an answer. */
   ended(resource: string, status: number): void {
     if (isOutage({ status })) {
       this.#since ??= this.#now();

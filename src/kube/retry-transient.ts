@@ -9,21 +9,18 @@ export interface RetryOptions {
 }
 
 const BACKOFF = { baseMs: 200, capMs: 10_000 };
-// The server is asked more and more seldom whatever we do here; that there is another credential should be noticed soon.
+// A new credential should be noticed soon. This does not load the server: CredentialBackoff holds the calls back.
 const RENEWAL = { baseMs: 1000, capMs: 2000 };
 
-/** How long to wait for a credential in the place of one that was refused, or for anything else that failed. */
+/** After a 401, which waits for a new credential, or after any other failure. */
 export const backoffAfter = ({ status }: KubeError, usual: BackoffLimits): BackoffLimits =>
   status === 401 ? RENEWAL : usual;
 
-/**
- * Whether the same call may well succeed a moment later: no answer, the server is out of breath, or our credential is not
- * good any more, and somebody renews it.
- */
+/** Whether the call may succeed a moment later: no answer, an overloaded server, a credential that somebody will renew. */
 export const isTransient = ({ status }: KubeError): boolean =>
   status === 0 || status === 401 || status === 429 || status >= 500;
 
-/** Does what cannot be done without, however long the server is out of reach; what it refuses for good is thrown. */
+/** Retries until it succeeds, however long the server is away; throws what is not transient. */
 export async function retryTransient<T>(work: () => Promise<T>, { clock, signal, retrying }: RetryOptions): Promise<T> {
   for (let failures = 1; ; failures += 1) {
     try {

@@ -20,7 +20,7 @@ function world(offMs: number) {
       clock.advance(thereMs);
       const date = new Date(truth()).toUTCString();
       clock.advance(backMs);
-      time.heard(date, askedAt);
+      time.observe(date, askedAt);
     },
   };
 }
@@ -40,7 +40,7 @@ test('a clock that is right is not made coarser', () => {
   clock.jump(-HOUR_MS);
   clock.advance(HOUR_MS);
   expect(error()).toBe(0);
-  expect(time.isAsking).toBe(true);
+  expect(time.wantsDate).toBe(true);
 });
 
 test.each([-HOUR_MS, 30 * HOUR_MS])('a clock that is wrong by %i ms is set right by one answer', (offMs) => {
@@ -59,26 +59,26 @@ test('the server may be set, too', () => {
   const { clock, time, exchange } = world(0);
   exchange();
   clock.advance(1000);
-  time.heard('Fri, 02 Jan 2026 12:00:00 GMT', clock.now());
+  time.observe('Fri, 02 Jan 2026 12:00:00 GMT', clock.now());
   expect(time.now()).toBe(Date.UTC(2026, 0, 2, 12));
-  time.heard('Thu, 01 Jan 2026 12:00:00 GMT', clock.now());
+  time.observe('Thu, 01 Jan 2026 12:00:00 GMT', clock.now());
   expect(time.now()).toBe(Date.UTC(2026, 0, 1, 12, 0, 1));
 });
 
 test.each(['', 'soon', '2026-01-01T00:00:00Z', 'Wed, 99 Foo GMT'])('what is no date says nothing: "%s"', (text) => {
   const { time, error } = world(5);
-  time.heard(text, 0);
+  time.observe(text, 0);
   expect(error()).toBe(5);
-  expect(time.isAsking).toBe(true);
+  expect(time.wantsDate).toBe(true);
 });
 
 test('looks now and then only', () => {
   const { clock, time, exchange } = world(0);
-  expect(time.isAsking).toBe(true);
+  expect(time.wantsDate).toBe(true);
   exchange();
-  expect(time.isAsking).toBe(false);
+  expect(time.wantsDate).toBe(false);
   clock.advance(1000);
-  expect(time.isAsking).toBe(true);
+  expect(time.wantsDate).toBe(true);
 });
 
 test('however wrong our clock and slow the network: never further off than a second and the way of one answer', () => {

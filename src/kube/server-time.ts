@@ -1,21 +1,21 @@
 import type { Clock } from '../runtime/clock.ts';
 
-// How often the date of an answer is looked at. It has no fractions; a few looks within a second tell when one begins.
-const LOOK_MS = 250;
+// How often the date of an answer is read. It is in whole seconds; a few samples show when a second begins.
+const SAMPLE_MS = 250;
 const DATE_GRAIN_MS = 1000;
 
 /**
- * What the API server's clock says, in milliseconds since the epoch: it puts the times on objects, and what is compared
- * with them, or with what another process left, has to go by the same clock.
+ * The API server's clock, in milliseconds since the epoch. Objects carry its times, so whatever is compared with them, or
+ * with what another process has written, has to use the same clock.
  *
- * It begins with what our own wall clock said at the start. From then on our time passes evenly, and each `Date` that
- * is looked at corrects it by as much as the answer proves it wrong. So it is as fine as our own clock where that is
- * right, right to a second where it is not, and nothing that happens to the wall clock afterwards changes it.
+ * It starts with our wall clock and then follows our monotonic clock. Each `Date` that is read corrects it by as much as
+ * the answer proves it wrong. So it is exact where our wall clock was right at the start, right to a second where it was
+ * not, and later jumps of the wall clock do not change it.
  */
 export class ServerTime {
   readonly #clock: Pick<Clock, 'now'>;
   #aheadMs: number;
-  #lookAt = Number.NEGATIVE_INFINITY;
+  #sampleAt = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Pick<Clock, 'now' | 'wall'>) {
     this.#clock = clock;
@@ -26,17 +26,17 @@ export class ServerTime {
     return Math.floor(this.#clock.now() + this.#aheadMs);
   }
 
-  /** Whether the date of an answer that comes now is worth a look. */
-  get isAsking(): boolean {
-    return this.#clock.now() >= this.#lookAt;
+  /** Whether the date of the next answer should be read. */
+  get wantsDate(): boolean {
+    return this.#clock.now() >= this.#sampleAt;
   }
 
-  /** The date of an answer, and when (by our clock) it had been asked for: it was written between then and now. */
-  heard(date: string, askedAt: number): void {
+  /** Takes the date of an answer that was asked for at `askedAt` (by our clock): it was written between then and now. */
+  observe(date: string, askedAt: number): void {
     const at = date.endsWith(' GMT') ? Date.parse(date) : Number.NaN;
     if (Number.isNaN(at)) return;
     const now = this.#clock.now();
-    this.#lookAt = now + LOOK_MS;
+    this.#sampleAt = now + SAMPLE_MS;
     this.#aheadMs = Math.min(Math.max(this.#aheadMs, at - now), at + DATE_GRAIN_MS - askedAt);
   }
 }

@@ -1,13 +1,13 @@
 import type { KubeObject } from '../api/objects.ts';
 import type { Resource } from '../api/resources.ts';
-import type { KubeClient, Scope } from '../kube/client.ts';
+import type { KubeClient, ListScope } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 
 /** All objects of a kind, none where it is not served; undefined: they may not be listed. */
 export async function listAll(
   client: KubeClient,
   resource: Resource,
-  scope: Scope,
+  scope: ListScope,
   metadataOnly = false,
 ): Promise<readonly KubeObject[] | undefined> {
   const objects: KubeObject[] = [];

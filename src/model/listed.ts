@@ -1,6 +1,6 @@
 import type { KindName } from '../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
-import type { Scope } from '../kube/client.ts';
+import type { ListScope } from '../kube/client.ts';
 
 /** Up to which version everything has been told, by namespace. */
 type Told = Map<string, number>;
@@ -11,7 +11,7 @@ export class Listed {
   readonly #sources = new Map<SourceKind, Told>();
   readonly #workloads = new Map<KindName, Told>();
 
-  add(kind: SourceKind, { namespace = '' }: Scope): void {
+  add(kind: SourceKind, { namespace = '' }: ListScope): void {
     this.#places.add(`${kind}/${namespace}`);
   }
 
@@ -22,16 +22,16 @@ export class Listed {
   }
 
   /** Everything that happened to a kind of source there, up to this version, has been told. */
-  told(kind: SourceKind, scope: Scope, version: number): void {
+  told(kind: SourceKind, scope: ListScope, version: number): void {
     note(this.#sources, kind, scope, version);
   }
 
-  toldOf(kind: SourceKind, { namespace = '' }: Scope): number | undefined {
+  toldOf(kind: SourceKind, { namespace = '' }: ListScope): number | undefined {
     return this.#sources.get(kind)?.get(namespace);
   }
 
   /** The same for a kind of workload. */
-  toldOfWorkloads(kind: KindName, scope: Scope, version: number): void {
+  toldOfWorkloads(kind: KindName, scope: ListScope, version: number): void {
     note(this.#workloads, kind, scope, version);
   }
 
@@ -46,7 +46,7 @@ export class Listed {
   }
 }
 
-function note<Kind>(all: Map<Kind, Told>, kind: Kind, { namespace = '' }: Scope, version: number): void {
+function note<Kind>(all: Map<Kind, Told>, kind: Kind, { namespace = '' }: ListScope, version: number): void {
   const told = all.get(kind) ?? new Map<string, number>();
   all.set(kind, told.set(namespace, version));
 }

@@ -1,6 +1,6 @@
 import { formatTime } from '../../src/domain/text/rfc3339.ts';
 import { KubeError, type Verb } from '../../src/kube/kube-error.ts';
-import type { RawEvent } from '../../src/kube/watch/watch.ts';
+import type { WatchEvent } from '../../src/kube/watch/watch.ts';
 import { type VirtualClock, virtualClock } from '../support/virtual-clock.ts';
 import { mergePatch } from './merge-patch.ts';
 
@@ -12,7 +12,7 @@ interface Happening {
   readonly version: number;
   readonly at: number;
   readonly plural: string;
-  readonly type: RawEvent['type'];
+  readonly type: WatchEvent['type'];
   readonly object: Json;
 }
 
@@ -139,14 +139,14 @@ export class Cluster {
     return formatTime(this.clock.wall() / 1000);
   }
 
-  #store(plural: string, type: RawEvent['type'], before: Json | undefined, object: Json): Json {
+  #store(plural: string, type: WatchEvent['type'], before: Json | undefined, object: Json): Json {
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version + 1) } };
     this.#objects.set(`${plural}/${stored.metadata.namespace}/${stored.metadata.name}`, stored);
     this.#tell(plural, type, before, stored);
     return stored;
   }
 
-  #tell(plural: string, type: RawEvent['type'], before: Json | undefined, after: Json | undefined): void {
+  #tell(plural: string, type: WatchEvent['type'], before: Json | undefined, after: Json | undefined): void {
     this.#version += 1;
     const object = after ?? { ...before, metadata: { ...before.metadata, resourceVersion: String(this.#version) } };
     this.happenings.push({ version: this.#version, at: this.clock.now(), plural, type, object });

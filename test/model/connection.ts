@@ -1,7 +1,7 @@
 import type { Resource } from '../../src/api/resources.ts';
-import type { KubeClient, ObjectRef, Scope, WatchOptions } from '../../src/kube/client.ts';
+import type { KubeClient, ListScope, ObjectRef, WatchOptions } from '../../src/kube/client.ts';
 import type { ListOptions } from '../../src/kube/watch/listing.ts';
-import type { RawEvent } from '../../src/kube/watch/watch.ts';
+import type { WatchEvent } from '../../src/kube/watch/watch.ts';
 import { type Cluster, type Json, refused } from './cluster.ts';
 
 export interface Faults {
@@ -47,7 +47,7 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch, patched 
   };
   const clean = (body: Json): Json => structuredClone(typeof body === 'string' ? JSON.parse(body) : body);
 
-  async function* list(resource: Resource, scope: Scope, options: ListOptions = {}) {
+  async function* list(resource: Resource, scope: ListScope, options: ListOptions = {}) {
     const { plural } = resource;
     const [items, version] = await read('list', plural, () => [
       options.atVersion === undefined ? cluster.all(plural) : cluster.allAt(plural, options.atVersion),
@@ -63,10 +63,10 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch, patched 
 
   async function* watch(
     resource: Resource,
-    scope: Scope,
+    scope: ListScope,
     from: string,
     { signal }: WatchOptions,
-  ): AsyncGenerator<RawEvent> {
+  ): AsyncGenerator<WatchEvent> {
     const { plural } = resource;
     await takeTime();
     let position = Number(from);
@@ -132,7 +132,7 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch, patched 
   };
 }
 
-const isWithin = ({ namespace }: Scope, { metadata }: Json): boolean =>
+const isWithin = ({ namespace }: ListScope, { metadata }: Json): boolean =>
   namespace === undefined || metadata.namespace === namespace;
 
 function news(cluster: Cluster, signal: AbortSignal): Promise<void> {

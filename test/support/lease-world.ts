@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
 import { KubeClient } from '../../src/kube/client.ts';
-import { elect, type Leadership } from '../../src/kube/lease/election.ts';
+import { elect, type HeldLease } from '../../src/kube/lease/election.ts';
 import { type Exchange, scriptedApi } from './scripted-api.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
@@ -102,7 +102,7 @@ export interface Candidate {
   readonly told: string[];
   readonly stop: AbortController;
   readonly running: Promise<void>;
-  leadership(): Leadership | undefined;
+  leadership(): HeldLease | undefined;
   /** Lets time pass in small steps, with time for the network after each. */
   live(ms: number): Promise<void>;
 }
@@ -112,7 +112,7 @@ export function candidate(world: World, identity: string, clock = virtualClock(1
   world.clients.push(client);
   const stop = new AbortController();
   const told: string[] = [];
-  let leadership: Leadership | undefined;
+  let leadership: HeldLease | undefined;
   const running = elect(
     {
       client,

@@ -5,7 +5,7 @@ import { FIELD_MANAGER } from '../../controller/write/act.ts';
 import { patchOf } from '../../domain/template/patch.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
-import type { Scope } from '../../kube/client.ts';
+import type { ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster/cluster-command.ts';
 import { mustExist } from '../cluster/namespace.ts';
@@ -66,13 +66,13 @@ function summary({ resumed, failed }: Count): string {
 }
 
 /** Where the controller looks; ignored namespaces are left out by the server. */
-async function scopesOf({ client, settings }: Task, only: string | undefined): Promise<readonly Scope[]> {
+async function scopesOf({ client, settings }: Task, only: string | undefined): Promise<readonly ListScope[]> {
   const { scope } = settings;
   if (only !== undefined) return [{ namespace: only }];
   if (scope.mode === 'namespaces') return scope.namespaces.map((namespace) => ({ namespace }));
   const ignored = { fieldSelector: scope.ignore.map((namespace) => `metadata.namespace!=${namespace}`).join(',') };
   if (scope.selector === undefined) return [scope.ignore.length > 0 ? ignored : {}];
-  const scopes: Scope[] = [];
+  const scopes: ListScope[] = [];
   for await (const page of client.list(NAMESPACES, { labelSelector: scope.selector }, { metadataOnly: true })) {
     for (const { metadata } of page.items)
       if (!scope.ignore.includes(metadata.name)) scopes.push({ namespace: metadata.name });

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '../../api/resources.ts';
 import { selectorText } from '../../domain/text/selector.ts';
 import { beganAt, isRunning } from '../../domain/workload/pod-age.ts';
-import type { KubeClient, Scope } from '../../kube/client.ts';
+import type { KubeClient, ListScope } from '../../kube/client.ts';
 import { listAll } from '../../model/list-all.ts';
 
 /** When the running pods of a workload began, in milliseconds; or why that is not known. */
@@ -54,7 +54,7 @@ async function podsOfRuns(
   return await podsIn(client, { namespace, labelSelector }, uidsOf(runs));
 }
 
-async function podsIn(client: KubeClient, scope: Scope, makers: ReadonlySet<string>): Promise<Pods> {
+async function podsIn(client: KubeClient, scope: ListScope, makers: ReadonlySet<string>): Promise<Pods> {
   const pods = await listAll(client, PODS, scope);
   return pods ? { began: pods.filter(isOf(makers)).filter(isRunning).map(beganAt) } : unlisted(PODS, scope.namespace);
 }

@@ -1,6 +1,6 @@
 import { kindNamed } from '../../api/kinds.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../../api/resources.ts';
-import type { KubeClient, Scope } from '../../kube/client.ts';
+import type { KubeClient, ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { ControllerOptions } from '../options.ts';
@@ -38,7 +38,7 @@ function kindsToAsk({ resourcesToIgnore }: ControllerOptions): readonly Resource
   ];
 }
 
-async function versionNow(client: KubeClient, kind: Resource, scope: Scope): Promise<number> {
+async function versionNow(client: KubeClient, kind: Resource, scope: ListScope): Promise<number> {
   for await (const page of client.list(kind, scope, { metadataOnly: true, limit: 1 }))
     return Number(page.resourceVersion);
   return Number.NaN;

@@ -1,5 +1,5 @@
 import type { Resource } from '../../api/resources.ts';
-import type { Scope } from '../../kube/client.ts';
+import type { ListScope } from '../../kube/client.ts';
 import type { KubeError } from '../../kube/kube-error.ts';
 
 /** What a kind is followed for. */
@@ -23,7 +23,7 @@ export class Access {
     return this.#followed;
   }
 
-  follows(role: Role, resource: Resource, { namespace = '' }: Scope): FollowedKind {
+  follows(role: Role, resource: Resource, { namespace = '' }: ListScope): FollowedKind {
     const kind = new FollowedKind({ role, resource, namespace }, this.#changed);
     this.#followed.push(kind);
     return kind;

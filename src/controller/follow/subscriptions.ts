@@ -11,7 +11,7 @@ import {
 import type { SourceRef } from '../../api/sources.ts';
 import type { Source } from '../../domain/source/source.ts';
 import { workloadKey } from '../../domain/workload/workload.ts';
-import type { Scope } from '../../kube/client.ts';
+import type { ListScope } from '../../kube/client.ts';
 import type { ReflectEvent } from '../../kube/watch/reflector.ts';
 import type { Listed } from '../../model/listed.ts';
 import type { ObjectParser, SeenWorkload } from '../../model/object-parser.ts';
@@ -67,13 +67,13 @@ export async function follow(deps: FollowDeps, withWorkloads: boolean): Promise<
 }
 
 /** One for the whole cluster, less what is ignored: the server leaves that out. Or one for each namespace. */
-function scopesOf({ scope }: ControllerOptions): readonly Scope[] {
+function scopesOf({ scope }: ControllerOptions): readonly ListScope[] {
   if (scope.mode === 'namespaces') return scope.namespaces.map((namespace) => ({ namespace }));
   const ignored = scope.ignore.map((namespace) => `metadata.namespace!=${namespace}`).join(',');
   return [ignored === '' ? {} : { fieldSelector: ignored }];
 }
 
-function narrowed(scope: Scope, fields: string | undefined): Scope {
+function narrowed(scope: ListScope, fields: string | undefined): ListScope {
   if (fields === undefined) return scope;
   return { ...scope, fieldSelector: scope.fieldSelector ? `${scope.fieldSelector},${fields}` : fields };
 }
@@ -89,13 +89,13 @@ function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): r
 
 type SourceEvent = Extract<ReflectEvent<Source>, { readonly type: 'add' | 'change' | 'remove' }>;
 
-function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Scope[], light: boolean): void {
+function followSources(deps: FollowDeps, resource: Resource, scopes: readonly ListScope[], light: boolean): void {
   const { parser, sources, report, turned, options, inScope, listed, checkpoint } = deps;
   const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
   for (const { namespace } of scopes) checkpoint.awaits(kind, namespace);
   const labelSelector = options.resourceLabelSelector;
-  const synced = new Set<Scope>();
-  const note = (event: SourceEvent, scope: Scope): void => {
+  const synced = new Set<ListScope>();
+  const note = (event: SourceEvent, scope: ListScope): void => {
     const { ref } = event.type === 'remove' ? event.previous : event.value;
     report.received(event.type, resource, inScope(ref.namespace));
     if (event.type === 'remove') {
@@ -110,7 +110,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
       Number(event.resourceVersion),
     );
   };
-  const onEvent = (event: ReflectEvent<Source>, scope: Scope): void => {
+  const onEvent = (event: ReflectEvent<Source>, scope: ListScope): void => {
     if (event.type === 'add' || event.type === 'change' || event.type === 'remove') note(event, scope);
     const isFound = 'initial' in event && event.initial;
     if (!isFound && 'resourceVersion' in event && event.resourceVersion)
@@ -131,7 +131,7 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Sc
   });
 }
 
-async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly Scope[]): Promise<void> {
+async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly ListScope[]): Promise<void> {
   const { parser, engine, pauses, watches, checkpoint, listed } = deps;
   for (const { namespace } of scopes) checkpoint.awaits(kind.kind, namespace);
   const digest = (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined): SeenWorkload => {
@@ -142,8 +142,8 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
     return parser.workload(kind, object, previous);
   };
   // The version up to which we know everything that happened.
-  const completeUpTo = new Map<Scope, number>();
-  const onEvent = (event: ReflectEvent<SeenWorkload>, scope: Scope): void => {
+  const completeUpTo = new Map<ListScope, number>();
+  const onEvent = (event: ReflectEvent<SeenWorkload>, scope: ListScope): void => {
     const isFound = 'initial' in event && event.initial;
     if (!isFound && 'resourceVersion' in event && event.resourceVersion) {
       completeUpTo.set(scope, Number(event.resourceVersion));
@@ -188,7 +188,7 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
 }
 
 /** A class is a source whose data is known from the statuses of pods, and whose annotations are on the class itself. */
-async function followClasses(deps: FollowDeps, scopes: readonly Scope[]): Promise<void> {
+async function followClasses(deps: FollowDeps, scopes: readonly ListScope[]): Promise<void> {
   const { parser, sources, watches, turned, options, report, inScope } = deps;
   const classes = new Classes();
   const flags = new Map<string, Source>();

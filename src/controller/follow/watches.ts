@@ -1,5 +1,5 @@
 import type { Resource } from '../../api/resources.ts';
-import type { KubeClient, Scope } from '../../kube/client.ts';
+import type { KubeClient, ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isOutage } from '../../kube/outages.ts';
 import { isTransient, retryTransient } from '../../kube/retry-transient.ts';
@@ -12,8 +12,8 @@ import type { Access, Role } from './access.ts';
 export interface Subscription<T> extends Pick<ReflectOptions<T>, 'digest' | 'light'> {
   readonly resource: Resource;
   readonly role: Role;
-  readonly scopes: readonly Scope[];
-  readonly onEvent: (event: ReflectEvent<T>, scope: Scope) => void;
+  readonly scopes: readonly ListScope[];
+  readonly onEvent: (event: ReflectEvent<T>, scope: ListScope) => void;
 }
 
 export interface WatchDeps {
@@ -24,7 +24,7 @@ export interface WatchDeps {
   readonly report: {
     waitingForServer(error: KubeError): void;
     unwatchable(resource: Resource): void;
-    unavailable(resource: Resource, scope: Scope, error: Error): void;
+    unavailable(resource: Resource, scope: ListScope, error: Error): void;
     retrying(resource: Resource, error: KubeError, delayMs: number): void;
   };
 }
@@ -79,7 +79,7 @@ export class Watches {
     await Promise.allSettled(stale.map(({ reflector }) => reflector.refresh()));
   }
 
-  #start<T>({ resource, role, digest, light, onEvent }: Subscription<T>, scope: Scope): void {
+  #start<T>({ resource, role, digest, light, onEvent }: Subscription<T>, scope: ListScope): void {
     const { client, clock, signal, report } = this.#deps;
     const followed = this.#deps.access.follows(role, resource, scope);
     const reflector = new Reflector<T>(client, resource, scope, {

@@ -10,7 +10,7 @@ import { nameOf } from './render/outcome-words.ts';
 
 const DROPPED: Readonly<Record<DropCause, string>> = {
   full: 'too many were waiting for the API server',
-  talkative: 'single objects had their share of 25, and one more every five minutes',
+  limited: 'single objects had their share of 25, and one more every five minutes',
   stopped: 'there was no time left to send them',
 };
 

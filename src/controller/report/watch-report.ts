@@ -1,6 +1,6 @@
 import type { Resource } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
-import type { Scope } from '../../kube/client.ts';
+import type { ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -39,7 +39,7 @@ export class WatchReport {
   }
 
   /** Upstream's words: scripts wait for them. */
-  following({ plural }: Resource, scopes: readonly Scope[]): void {
+  following({ plural }: Resource, scopes: readonly ListScope[]): void {
     this.#log.info(`created controller for: ${plural}`);
     for (const { namespace = '' } of scopes) {
       this.#log.info(`Starting Controller to watch resource type: ${plural} in namespace: ${namespace}`);
@@ -72,7 +72,7 @@ export class WatchReport {
     });
   }
 
-  unavailable({ plural, group }: Resource, { namespace }: Scope, error: Error): void {
+  unavailable({ plural, group }: Resource, { namespace }: ListScope, error: Error): void {
     const isThere = !KubeError.is(error) || error.status !== 404;
     this.#log.error(`Failed to list ${plural}${namespace ? ` in namespace ${namespace}` : ''}: ${error.message}`, {
       cure: isThere ? `grant list and watch on ${plural}${group && `.${group}`}` : undefined,

@@ -8,19 +8,19 @@ import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 
-/** Starts Jobs from CronJobs. */
+/** Starts Jobs from the templates of CronJobs. */
 export interface Jobs {
-  /** Once, however often it is called. */
-  run(state: WorkloadState, changes: readonly Change[], run: RunOf): Promise<Started>;
+  /** Starts one Job for these changes, however often it is called. */
+  run(state: WorkloadState, changes: readonly Change[], content: JobContent): Promise<Started>;
 }
 
-export interface RunOf {
+export interface JobContent {
   readonly edit: TemplateEdit | undefined;
-  /** Rides on the Job: the CronJob is not written to. */
+  /** Written to the Job, because the CronJob is not written to. */
   readonly record: string | undefined;
 }
 
-/** `before`: a Job of this name exists. Without a record it is known by its name, and that is all. */
+/** `before`: a Job of this name existed already; undefined where it has no record to be read. */
 export type Started =
   | { readonly when: 'now'; readonly job: KubeObject }
   | { readonly when: 'before'; readonly job: KubeObject | undefined };
@@ -33,7 +33,7 @@ export interface JobsDeps {
 
 const JOBS = kindNamed('Job') as WorkloadKind;
 const CRON_JOBS = kindNamed('CronJob') as WorkloadKind;
-// A CronJob's name may have 52 characters, so that with a suffix of 11 a Job's 63 are kept; we need no more than that.
+// A CronJob's name has 52 characters at most, which leaves 11 of a Job's 63 for a suffix and its hyphen.
 const SUFFIX = 10;
 
 export function createJobs(deps: JobsDeps): Jobs {
@@ -41,8 +41,8 @@ export function createJobs(deps: JobsDeps): Jobs {
     async run(state, changes, { edit, record }) {
       const { ref, uid } = state.workload;
       const cronJob = await deps.client.get<KubeObject>(CRON_JOBS, ref);
-      // The number of the run is in the name, so that of two who decided on the same state only one can start it. Where
-      // no record says what it was started for, the name has to.
+      // The name has the number of the run, so that only one of two replicas that decided on the same state can start it.
+      // Without a record the name also has to say what it was started for.
       const answers = record === undefined ? changes.map(({ id, current }) => `${id}=${current}`).sort() : [];
       const suffix = deps.shorten([uid, state.seq, ...answers].join(' ')).slice(0, SUFFIX);
       const name = `${ref.name.slice(0, 52)}-${suffix}`;
@@ -55,7 +55,7 @@ export function createJobs(deps: JobsDeps): Jobs {
   };
 }
 
-/** The name says what it answers, so one that exists already is ours. */
+/** Undefined if it exists. The name is made of what it is for, so that one is ours. */
 async function createOnce(deps: JobsDeps, namespace: string, manifest: unknown): Promise<KubeObject | undefined> {
   try {
     return await deps.client.create<KubeObject>(JOBS, namespace, manifest, { fieldManager: deps.fieldManager });

@@ -38,7 +38,7 @@ async function world(offMs = 0, mayWrite = () => true) {
     keys: DEFAULT_KEYS,
     fieldManager: 'test',
     mayWrite,
-    tidies: () => false,
+    removesMarks: () => false,
     workload: () => known.workload,
     seen: (object) => see(parsed(object as ReturnType<typeof web>)),
     report: {

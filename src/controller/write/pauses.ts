@@ -18,9 +18,9 @@ export interface PausesDeps {
   readonly keys: AnnotationKeys;
   readonly fieldManager: string;
   readonly mayWrite: () => boolean;
-  /** Whether marks of pauses that others have ended are taken away there; upstream leaves them. */
-  readonly tidies: (namespace: string) => boolean;
-  /** The newest we know; undefined: gone. */
+  /** Whether the mark of a pause that another writer has ended is removed in this namespace; upstream leaves it. */
+  readonly removesMarks: (namespace: string) => boolean;
+  /** The newest version that we know; undefined: deleted. */
   readonly workload: (key: WorkloadKey) => Workload | undefined;
   readonly seen: (object: KubeObject) => void;
   readonly report: {
@@ -32,15 +32,16 @@ const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 const WORKERS = 4;
 
 /**
- * Ends pauses on time. All that is needed stands on the Deployment itself, so a pause outlives the process that began
- * it: whoever sees the mark, resumes.
+ * Ends pauses on time. The mark on the Deployment holds all that is needed, so the pause of one process can be ended by the
+ * next.
  */
 export class Pauses {
   readonly #deps: PausesDeps;
   readonly #queue: KeyedQueue<WorkloadKey>;
-  /** The pauses that were told, by their beginning. */
-  readonly #told = new Map<WorkloadKey, string | undefined>();
-  readonly #tidied = new Map<WorkloadKey, string | undefined>();
+  /** When the pauses that were reported began. */
+  readonly #reported = new Map<WorkloadKey, string | undefined>();
+  /** Marks that we have removed once. */
+  readonly #removedMarks = new Map<WorkloadKey, string | undefined>();
 
   constructor(deps: PausesDeps) {
     this.#deps = deps;
@@ -48,11 +49,11 @@ export class Pauses {
     deps.client.onRecovery((lastedMs) => this.#queue.forgive(deps.clock.now() - lastedMs));
   }
 
-  /** Looks at every newest version of a workload. */
+  /** To be called with every new version of a workload. */
   seen(workload: Workload): void {
     if (workload.ref.kind !== 'Deployment') return;
     const key = workloadKey(workload.ref);
-    this.#tell(key, workload);
+    this.#reportPause(key, workload);
     if (!workload.paused) {
       if (this.#isLeftOver(workload)) this.#queue.add(key);
       return;
@@ -77,20 +78,20 @@ export class Pauses {
     };
     await runWorkers(this.#queue, options, term);
     // What becomes of them from here on, another leader tells.
-    this.#told.clear();
+    this.#reported.clear();
   }
 
   async #resume(key: WorkloadKey): Promise<void> {
     const { client, keys, fieldManager, report, mayWrite, seen } = this.#deps;
     const workload = this.#deps.workload(key);
-    if (!workload) this.#told.delete(key);
+    if (!workload) this.#reported.delete(key);
     if (!workload || !mayWrite()) return;
     const step = this.#stepOf(workload);
     if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
     const isLeftOver = this.#isLeftOver(workload);
     if (step.do !== 'resume' && !isLeftOver) return;
-    // What is seen from here on is our own doing.
-    this.#told.delete(key);
+    // The end that is seen next is our own: it is not reported as another writer's.
+    this.#reported.delete(key);
     const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys, resume: true });
     try {
       seen(await client.patch<KubeObject>(DEPLOYMENTS, workload.ref, body, { type, fieldManager }));
@@ -98,37 +99,39 @@ export class Pauses {
       if (KubeError.is(error) && error.status === 404) return;
       throw error;
     }
-    if (isLeftOver) this.#tidied.set(key, workload.annotations[keys.pausedAt]);
+    if (isLeftOver) this.#removedMarks.set(key, workload.annotations[keys.pausedAt]);
     else report.tell({ is: 'resumed', workload, by: 'us' });
   }
 
-  /** The beginning of a pause, and an end that is not our doing. What arrives late is no news. */
-  #tell(key: WorkloadKey, workload: Workload): void {
+  /** Reports the beginning of a pause, and an end by another writer; not for a version that arrives late. */
+  #reportPause(key: WorkloadKey, workload: Workload): void {
     const { keys, report, mayWrite } = this.#deps;
     const isNewest = this.#deps.workload(key)?.resourceVersion === workload.resourceVersion;
     if (!isNewest || !mayWrite()) return;
-    if (!workload.paused && this.#told.delete(key)) report.tell({ is: 'resumed', workload, by: 'another writer' });
+    if (!workload.paused && this.#reported.delete(key)) report.tell({ is: 'resumed', workload, by: 'another writer' });
     const step = this.#stepOf(workload);
     const pausedAt = workload.annotations[keys.pausedAt];
-    if (step.do !== 'hold' || this.#told.get(key) === pausedAt) return;
-    this.#told.set(key, pausedAt);
+    if (step.do !== 'hold' || this.#reported.get(key) === pausedAt) return;
+    this.#reported.set(key, pausedAt);
     report.tell({ is: 'paused', workload, until: step.untilMs });
   }
 
-  /** The end is a moment of the server's time, which the annotation was written in. */
+  /** `untilMs` is by the server's clock, as the annotation is. */
   #holdUntil(key: WorkloadKey, untilMs: number): void {
     const { client, clock } = this.#deps;
     this.#queue.schedule(key, clock.now() + untilMs - client.serverNow());
   }
 
   /**
-   * Somebody else ended our pause, and the mark of it is still there: it would make their own next pause look like ours.
-   * Taken away once; whoever puts it back means it.
+   * Another writer ended our pause and left the mark, which would make their own next pause look like ours. Removed once: if
+   * it is put back, that is on purpose.
    */
   #isLeftOver({ ref, paused, annotations }: Workload): boolean {
-    const { keys, tidies } = this.#deps;
+    const { keys, removesMarks } = this.#deps;
     const mark = annotations[keys.pausedAt];
-    return tidies(ref.namespace) && !paused && mark !== undefined && this.#tidied.get(workloadKey(ref)) !== mark;
+    return (
+      removesMarks(ref.namespace) && !paused && mark !== undefined && this.#removedMarks.get(workloadKey(ref)) !== mark
+    );
   }
 
   #stepOf(workload: Workload) {

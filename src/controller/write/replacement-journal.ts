@@ -4,12 +4,12 @@ import type { WorkloadRef } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 
-/** A Job between its deletion and its new life. */
+/** A Job that is being deleted and created anew. */
 export interface Replacement {
   readonly ref: WorkloadRef;
-  /** Of the Job that is to go. */
+  /** Of the Job to be deleted. */
   readonly uid: string;
-  /** As it was decided upon; undefined in what an earlier release wrote. */
+  /** The version that the decision was made on; undefined in what an earlier release wrote. */
   readonly resourceVersion?: string | undefined;
   readonly manifest: unknown;
 }
@@ -17,15 +17,15 @@ export interface Replacement {
 export interface JournalDeps {
   readonly client: KubeClient;
   readonly namespace: string | undefined;
-  /** Said once: without the right to keep the Secret a kill -9 at the wrong moment loses a Job, as it does upstream. */
+  /** Called when the Secret may not be written: then a kill -9 at the wrong moment loses a Job, as it does upstream. */
   readonly unsafe: (error: KubeError | undefined) => void;
 }
 
 const NAME = 'attune-replacing';
 
 /**
- * Keeps the manifests of Jobs while they are deleted and created anew: in a Secret, for they may hold what is nobody's
- * business, and in one of a fixed name, so that no right on other Secrets is needed.
+ * Keeps the manifests of Jobs while they are deleted and created anew, so that the next process can finish it. In a Secret,
+ * because manifests may hold credentials; with a fixed name, so that no rights on other Secrets are needed.
  */
 export class ReplacementJournal {
   readonly #deps: JournalDeps;
@@ -51,7 +51,7 @@ export class ReplacementJournal {
     await this.#unlessForbidden(() => this.#write(uid, null));
   }
 
-  /** Each Job has a key of its own, so two that are replaced at once do not meet. */
+  /** Each Job has its own key, so that two that are replaced at once do not conflict. */
   async #write(uid: string, value: string | null): Promise<void> {
     const { client, namespace } = this.#deps;
     const data = { [uid]: value };

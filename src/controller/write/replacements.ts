@@ -18,17 +18,17 @@ export interface ReplacementsDeps {
   readonly fieldManager: string;
   /** Ends the process; the end of a term is given to `resume`. */
   readonly signal: AbortSignal;
-  /** It is deleted, or may be, and the next step does not succeed. */
+  /** Called when a step fails after the Job was deleted, or may have been. */
   readonly stuck: (ref: WorkloadRef, error: KubeError) => void;
   /** What an earlier term began has ended, one way or the other. */
   readonly resumed: (ref: WorkloadRef) => void;
 }
 
-/** A Job is on its way out, and its successor comes by itself. */
+/** A replacement that has begun and goes on by itself. */
 interface Replacing {
-  /** Resolves with the new Job; undefined: there is to be none any more. */
+  /** Resolves with the new Job; undefined: its namespace was deleted, so there is none. */
   readonly finished: Promise<KubeObject | undefined>;
-  /** Undefined: it is finished. Else resolves when it takes longer than usual. */
+  /** Undefined: it has finished. Else resolves when it takes unusually long. */
   readonly late: Promise<KubeError> | undefined;
 }
 
@@ -40,27 +40,27 @@ interface Limits {
 
 interface Begun {
   readonly finished: Replacing['finished'];
-  /** Resolves as soon as there is something to wait for. */
+  /** Resolves at the first wait for something other than an answer. */
   readonly waits: Promise<'waits'>;
 }
 
 const JOBS = kindNamed('Job') as WorkloadKind;
 const BACKOFF = { baseMs: 1000, capMs: 60_000 };
-// A deleted Job is usually gone at once; who has waited for it for long looks rarely.
+// A deleted Job is usually gone at once. The longer it takes, the more rarely we look.
 const POLL_MS = { least: 100, most: 5000 };
-// What takes longer than this is told.
+// A deletion that takes longer than this is reported.
 const GONE_WITHIN_MS = 60_000;
-// As long as writes in flight are waited for.
-const FAREWELL_MS = 4000;
+// How long replacements go on after the process was told to stop: as long as it waits for writes in flight.
+const SHUTDOWN_MS = 4000;
 
 /**
- * Deletes Jobs and creates them anew. From the deletion on there is no way back: whatever the server says, the new one
- * is created as soon as it lets us, by this process or by the next.
+ * Deletes Jobs and creates them anew. After the deletion there is no way back: creating the new Job is retried until the
+ * server accepts it, by this process or by the next.
  */
 export class Replacements {
   readonly #deps: ReplacementsDeps;
   readonly #underWay = new Map<string, Replacing['finished']>();
-  /** Ends the waits for a server that is back. */
+  /** Aborted at the end of an outage, which ends all back-offs. */
   #recovery = new AbortController();
   readonly #process: Limits;
   #term: Limits;
@@ -75,7 +75,7 @@ export class Replacements {
     });
   }
 
-  /** Whether the Job with this uid is being replaced: whatever is to happen to it has to wait for that. */
+  /** Whether the Job with this uid is being replaced; until it has, nothing else may be done to it. */
   isUnderWay(uid: string): boolean {
     return this.#underWay.has(uid);
   }
@@ -86,13 +86,13 @@ export class Replacements {
   }
 
   /**
-   * Throws as long as nothing is lost. Waits for answers and for nothing else: as soon as there is something to wait for,
-   * a finalizer or a server that is out of breath, it goes on by itself.
+   * Throws if it fails before the deletion. Waits only for answers of the server: as soon as there is something else to wait
+   * for, such as a finalizer or a back-off, it returns, and the replacement goes on by itself.
    */
   async replace({ workload: { ref, uid, resourceVersion } }: WorkloadState, edit: TemplateEdit): Promise<Replacing> {
     const { client, clock, journal } = this.#deps;
     const job = await client.get<KubeObject>(JOBS, ref);
-    // What was decided about a Job that runs must not be done to one that has finished meanwhile.
+    // The decision was made about this version: meanwhile the Job may have finished.
     if (job.metadata.resourceVersion !== resourceVersion) throw conflict(ref, 'the Job has moved on');
     const manifest = replacementJob(job, edit);
     await this.#proveAdmission(ref, manifest);
@@ -100,8 +100,8 @@ export class Replacements {
     const { finished, waits } = this.#begin(replacement, await journal.begin(replacement));
     if ((await Promise.race([finished, waits])) !== 'waits') return { finished, late: undefined };
     const late = Promise.withResolvers<KubeError>();
-    const callOff = clock.after(GONE_WITHIN_MS, () => late.resolve(stillThere(ref)));
-    return { finished: finished.finally(callOff), late: late.promise };
+    const cancel = clock.after(GONE_WITHIN_MS, () => late.resolve(stillThere(ref)));
+    return { finished: finished.finally(cancel), late: late.promise };
   }
 
   /** A term begins: goes on with what an earlier one began, in this process or in another. */
@@ -124,7 +124,7 @@ export class Replacements {
     };
     const finished = this.#carryOut(replacement, isKept, wait).finally(() => this.#underWay.delete(replacement.uid));
     this.#underWay.set(replacement.uid, finished);
-    // Whoever still waits is told; nobody else can do anything about it.
+    // Only who awaits `finished` gets the error; without this it could be an unhandled rejection.
     finished.catch(() => {});
     return { finished, waits };
   }
@@ -134,23 +134,23 @@ export class Replacements {
     const { journal, clock } = this.#deps;
     const { begin, finish } = this.#term;
     const step = { ref: replacement.ref, wait, signal: isKept ? finish : this.#process.finish };
-    await this.#insist({ ...step, signal: begin }, isTransient, () => this.#delete(replacement));
+    await this.#retry({ ...step, signal: begin }, isTransient, () => this.#delete(replacement));
     const since = clock.now();
     const successor = () => this.#successor(replacement);
-    let job = await this.#insist(step, () => true, successor);
+    let job = await this.#retry(step, () => true, successor);
     while (job === 'not yet') {
       const waitedMs = clock.now() - since;
       await wait(Math.min(Math.max(waitedMs / 10, POLL_MS.least), POLL_MS.most), step.signal);
-      job = await this.#insist(step, () => true, successor);
+      job = await this.#retry(step, () => true, successor);
     }
-    await this.#insist(step, isTransient, () => journal.close(replacement));
+    await this.#retry(step, isTransient, () => journal.close(replacement));
     return job;
   }
 
   /** Tries until it succeeds, or fails in a way that is not worth another try, or the signal is aborted. */
-  async #insist<T>(
+  async #retry<T>(
     { ref, wait, signal }: Step,
-    isWorthIt: (error: KubeError) => boolean,
+    mayRetry: (error: KubeError) => boolean,
     work: () => Promise<T>,
   ): Promise<T> {
     for (let failures = 1; ; failures += 1) {
@@ -158,7 +158,7 @@ export class Replacements {
         signal.throwIfAborted();
         return await work();
       } catch (error) {
-        if (signal.aborted || !KubeError.is(error) || !isWorthIt(error)) throw error;
+        if (signal.aborted || !KubeError.is(error) || !mayRetry(error)) throw error;
         this.#deps.stuck(ref, error);
         const waitMs = Math.max(error.retryAfterMs ?? 0, fullJitter(failures, BACKOFF, Math.random));
         await wait(waitMs, AbortSignal.any([signal, this.#recovery.signal]));
@@ -175,14 +175,14 @@ export class Replacements {
       if (!KubeError.is(error) || isTransient(error)) throw error;
       if (error.status === 404) return;
       const present = error.status === 409 ? await this.#find(ref) : undefined;
-      // Another one already, or on its way out: what remains is to see that there is a new one.
+      // Another Job has the name already, or ours is being deleted: only the new one may be missing.
       if (error.status === 409 && (present?.metadata.uid !== uid || present.metadata.deletionTimestamp)) return;
       await journal.close(replacement);
       throw error;
     }
   }
 
-  /** The one in its place; undefined: there need not be one. */
+  /** The Job that replaces it, created if there is none; undefined: none is needed. */
   async #successor({ ref, uid, manifest }: Replacement): Promise<KubeObject | 'not yet' | undefined> {
     const { client, fieldManager } = this.#deps;
     const present = await this.#find(ref);
@@ -191,15 +191,15 @@ export class Replacements {
       return await client.create<KubeObject>(JOBS, ref.namespace, manifest, { fieldManager });
     } catch (error) {
       if (KubeError.is(error, 'AlreadyExists')) return await this.#find(ref);
-      // Not found is the namespace: whoever deleted it did not want the Job either.
+      // It is the namespace that is not found: with it the Job was deleted on purpose.
       if (KubeError.is(error, 'NotFound')) return undefined;
       throw error;
     }
   }
 
   /**
-   * A Job that nobody would admit must not be deleted. The server checks everything before it notices that the name is
-   * taken, so that answer is the proof.
+   * A Job must not be deleted if admission would refuse the new one. The server runs admission before it finds that the name
+   * is taken, so `AlreadyExists` means that it was admitted.
    */
   async #proveAdmission(ref: WorkloadRef, manifest: unknown): Promise<void> {
     const { client, fieldManager } = this.#deps;
@@ -222,7 +222,7 @@ export class Replacements {
 
 function limitsOf(clock: Clock, signal: AbortSignal): Limits {
   const finish = new AbortController();
-  const end = () => void clock.after(FAREWELL_MS, () => finish.abort());
+  const end = () => void clock.after(SHUTDOWN_MS, () => finish.abort());
   signal.addEventListener('abort', end, { once: true });
   return { begin: signal, finish: finish.signal };
 }

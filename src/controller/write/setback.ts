@@ -8,8 +8,8 @@ export const setbackOf = (error: KubeError): RetryHint => ({
   isOutage: isOutage(error),
 });
 
-// Our own credential, somebody else's write, too much at once: that passes.
-const PASSING = new Set([401, 408, 409, 429]);
+// The credential, a timeout, another writer, too many requests: these pass.
+const TRANSIENT = new Set([401, 408, 409, 429]);
 
-/** The server understood what we want, and does not want it: the same once more is of little use. */
-export const isRefusal = ({ status }: KubeError): boolean => status >= 400 && status < 500 && !PASSING.has(status);
+/** The server refuses the request itself: to send it again is of little use. */
+export const isRefusal = ({ status }: KubeError): boolean => status >= 400 && status < 500 && !TRANSIENT.has(status);

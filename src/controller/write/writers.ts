@@ -39,7 +39,7 @@ export function createWriters(
     clock,
     report,
     mayWrite,
-    tidies: (namespace) => !options.compat && core.inScope(namespace),
+    removesMarks: (namespace) => !options.compat && core.inScope(namespace),
     keys: options.keys,
     fieldManager: FIELD_MANAGER,
     workload: (key) => engine.states.get(key)?.workload,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { kubeconfig, testFolder } from '../../../test/support/test-folder.ts';
 import { type VirtualClock, virtualClock } from '../../../test/support/virtual-clock.ts';
 import { connect } from './connection.ts';
-import { fileToken } from './file-token.ts';
+import { tokenFromFile } from './token-file.ts';
 
 const folder = testFolder('connection');
 
@@ -49,7 +49,7 @@ describe('where the connection comes from', () => {
 
 test('in the place of a token that was refused another is found within a second', async () => {
   const clock = virtualClock();
-  const authorization = fileToken(await folder.file('token', 'one'), clock);
+  const authorization = tokenFromFile(await folder.file('token', 'one'), clock);
   expect(authorization(true)).toBe('Bearer one');
   for (let n = 0; n < 100; n += 1) {
     clock.advance(1000);
@@ -66,7 +66,7 @@ test('in the place of a token that was refused another is found within a second'
 test('a token file is read again once a minute, and at once after a refusal', async () => {
   const clock = virtualClock();
   const path = await folder.file('token', 'one');
-  const authorization = fileToken(path, clock);
+  const authorization = tokenFromFile(path, clock);
   expect(authorization()).toBe('Bearer one');
   await folder.file('token', 'two');
   clock.advance(59_999);
@@ -82,7 +82,7 @@ test.each([
   ['is empty', () => folder.file('token', ' \n')],
 ])('a token file that %s for a moment: the last token has to do, and it is read again soon', async (_, spoil) => {
   const clock = virtualClock();
-  const authorization = fileToken(await folder.file('token', 'one'), clock);
+  const authorization = tokenFromFile(await folder.file('token', 'one'), clock);
   await spoil();
   clock.advance(60_000);
   expect(authorization()).toBe('Bearer one');

@@ -5,31 +5,28 @@ import { delimiter, join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
 import { environmentProxy } from '../proxy/environment-proxy.ts';
-import { fileToken } from './file-token.ts';
 import { readKubeconfig } from './kubeconfig.ts';
-import { fileTls } from './tls-files.ts';
+import { tlsFromFiles } from './tls-files.ts';
+import { tokenFromFile } from './token-file.ts';
 
-export type TlsOptions = Pick<
-  ConnectionOptions,
-  'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
->;
+export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
-/** Where the API server is and how we show who we are. Holds no socket. */
+/** Where the API server is, and our credentials. Holds no socket. */
 export interface Connection {
   readonly server: URL;
   /** The kubeconfig's context; undefined for the pod's own ServiceAccount. */
   readonly context?: string | undefined;
-  /** Asked for each socket, because certificates rotate; the same object for as long as nothing did. */
+  /** Called for each new socket, because certificates rotate; returns the same object until one has changed. */
   tls(): TlsOptions;
   /** The namespace to use where none is named. */
   readonly namespace?: string | undefined;
-  /** Only where sockets must go through a proxy. */
+  /** Where connections go through a proxy. */
   readonly agent?: Agent | undefined;
-  /** That proxy, for messages. */
+  /** That proxy, for error messages. */
   readonly proxy?: URL | undefined;
   /**
-   * The value of the Authorization header; asked for each request, because tokens rotate. `refused` tells that the
-   * last one brought a 401, so that a cached token is given up.
+   * The value of the Authorization header. Called for each request, because tokens rotate; `refused` says that the last
+   * one got a 401, so a cached one must not be returned.
    */
   authorization(refused?: boolean): string | undefined | Promise<string | undefined>;
 }
@@ -37,14 +34,8 @@ export interface Connection {
 export interface ConnectOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-  readonly env: {
-    readonly KUBECONFIG?: string | undefined;
-    readonly HOME?: string | undefined;
-    readonly KUBERNETES_SERVICE_HOST?: string | undefined;
-    readonly KUBERNETES_SERVICE_PORT?: string | undefined;
-    /** HTTPS_PROXY and the like; and exec plugins get all of it. */
-    readonly [variable: string]: string | undefined;
-  };
+  /** The whole of it: exec plugins get all variables. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the kubelet mounts the ServiceAccount. */
   readonly serviceAccountDir?: string;
   readonly clock?: Clock;
@@ -62,11 +53,11 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   return { ...connection, proxy, agent: await proxyAgent(connection, proxy) };
 }
 
-function kubeconfigFiles({ kubeconfig, env }: ConnectOptions): readonly string[] {
-  // The settings of the controller hand on what stands in the variable.
-  if (kubeconfig && kubeconfig !== env.KUBECONFIG) return [kubeconfig];
-  if (env.KUBECONFIG) return env.KUBECONFIG.split(delimiter).filter((file) => file !== '');
-  const usual = env.HOME ? join(env.HOME, '.kube', 'config') : undefined;
+function kubeconfigFiles({ kubeconfig, env: { KUBECONFIG, HOME } }: ConnectOptions): readonly string[] {
+  // The controller's settings pass the variable on as if it were the flag; it may name several files.
+  if (kubeconfig && kubeconfig !== KUBECONFIG) return [kubeconfig];
+  if (KUBECONFIG) return KUBECONFIG.split(delimiter).filter((file) => file !== '');
+  const usual = HOME ? join(HOME, '.kube', 'config') : undefined;
   return usual && existsSync(usual) ? [usual] : [];
 }
 
@@ -79,12 +70,12 @@ async function inCluster(options: ConnectOptions): Promise<Connection> {
         '(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set); name a kubeconfig with --kubeconfig',
     );
   }
-  const tls = fileTls({}, { ca: join(serviceAccountDir, 'ca.crt') }, clock);
+  const tls = tlsFromFiles({}, { ca: join(serviceAccountDir, 'ca.crt') }, clock);
   const namespace = await readFile(join(serviceAccountDir, 'namespace'), 'utf8').catch(() => undefined);
   return {
     server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
     tls: () => tls(),
     namespace: namespace?.trim(),
-    authorization: fileToken(join(serviceAccountDir, 'token'), clock),
+    authorization: tokenFromFile(join(serviceAccountDir, 'token'), clock),
   };
 }

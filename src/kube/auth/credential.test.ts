@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
-import { type Credential, renewing } from './credential.ts';
+import { type Credential, cachedCredential } from './credential.ts';
 
 /** Counts how often it is asked; each answer waits until it is given. */
 function giver() {
@@ -19,7 +19,7 @@ function giver() {
 async function having(credential: Credential) {
   const clock = virtualClock();
   const from = giver();
-  const renewed = renewing(from.obtain, clock);
+  const renewed = cachedCredential(from.obtain, clock);
   const first = renewed.authorization();
   from.give(credential);
   await first;

@@ -1,50 +1,52 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 
-/** What somebody else gave us to show who we are. */
+/** A credential from an exec plugin or an OIDC issuer. */
 export interface Credential {
   /** The value of the Authorization header. */
   readonly header?: string;
-  readonly pair?: { readonly cert: string; readonly key: string };
+  readonly certificate?: { readonly cert: string; readonly key: string };
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number;
 }
 
-/** A credential that is asked for again when it has expired or was refused. */
-export interface RenewedCredential {
+/** A credential that is kept until it has expired or was refused. */
+export interface CachedCredential {
   authorization(refused?: boolean): string | undefined | Promise<string | undefined>;
-  /** The client certificate and its key, where the credential has them. */
-  pair(): Credential['pair'];
+  /** The client certificate and its key, if the credential has them. */
+  certificate(): Credential['certificate'];
 }
 
-// Calls that were under way are refused one after the other; what answers the first refusal answers them all.
-const WAVE_MS = 10_000;
+// Calls in flight are refused one after the other. The credential that the first refusal brought is meant for all of them:
+// refusals within this time do not bring another one.
+const REFUSALS_MS = 10_000;
 
-/** However many calls need a new credential at once, it is obtained once. */
-export function renewing(obtain: () => Promise<Credential>, clock: Clock = systemClock): RenewedCredential {
+/** Calls that need a new credential at the same time share one `obtain`. */
+export function cachedCredential(obtain: () => Promise<Credential>, clock: Clock = systemClock): CachedCredential {
   let current: Credential | undefined;
-  /** By our own clock, of which the issuer knows nothing. */
-  let goodUntil = Number.NEGATIVE_INFINITY;
-  let underWay: Promise<Credential> | undefined;
-  let waveEndsAt = Number.NEGATIVE_INFINITY;
+  /** By our monotonic clock. */
+  let validUntil = Number.NEGATIVE_INFINITY;
+  let pending: Promise<Credential> | undefined;
+  let ignoreRefusalsUntil = Number.NEGATIVE_INFINITY;
 
   const renew = async (refused: boolean): Promise<Credential> => {
     try {
       current = await obtain();
-      goodUntil = clock.now() + (current.expiresAt ?? Number.POSITIVE_INFINITY) - clock.wall();
-      if (refused) waveEndsAt = clock.now() + WAVE_MS;
+      validUntil = clock.now() + (current.expiresAt ?? Number.POSITIVE_INFINITY) - clock.wall();
+      if (refused) ignoreRefusalsUntil = clock.now() + REFUSALS_MS;
       return current;
     } finally {
-      underWay = undefined;
+      pending = undefined;
     }
   };
-  const isGood = (refused: boolean): boolean => clock.now() < goodUntil && (!refused || clock.now() < waveEndsAt);
+  const isValid = (refused: boolean): boolean =>
+    clock.now() < validUntil && (!refused || clock.now() < ignoreRefusalsUntil);
 
   return {
     authorization(refused = false) {
-      if (!underWay && isGood(refused)) return current?.header;
-      underWay ??= renew(refused);
-      return underWay.then(({ header }) => header);
+      if (!pending && isValid(refused)) return current?.header;
+      pending ??= renew(refused);
+      return pending.then(({ header }) => header);
     },
-    pair: () => current?.pair,
+    certificate: () => current?.certificate,
   };
 }

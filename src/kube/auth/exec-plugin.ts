@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { parseJson } from '../parse-json.ts';
 import { ConnectError } from '../wire/connect-error.ts';
 import type { Credential } from './credential.ts';
 import { type Entry, type Fields, isFields, pathIn, text } from './kubeconfig-file.ts';
-import { hintWords, pluginWords } from './plugin-words.ts';
+import { installHintText, redactedStderr } from './plugin-output.ts';
 
 export interface ExecPluginOptions {
-  /** What the plugin finds in its environment beside its own variables. */
+  /** The plugin's environment, beside the variables that the kubeconfig sets for it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock | undefined;
 }
@@ -22,16 +23,16 @@ interface Plugin {
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
-// Of its stderr the end is kept: there it says why it gave up.
-const MAX_WORDS_BYTES = 64 * 1024;
-// A process of the plugin's own may keep its stderr open.
-const LAST_WORDS_MS = 200;
-/** The extension of a cluster that is meant for the plugin. */
+// Of stderr the end is kept, which says why it failed.
+const MAX_STDERR_BYTES = 64 * 1024;
+// A child of the plugin may keep stderr open after the plugin has ended.
+const STDERR_AFTER_EXIT_MS = 200;
+/** The cluster extension with the plugin's own configuration. */
 const PLUGIN_EXTENSION = 'client.authentication.k8s.io/exec';
 
 /**
- * Runs the plugin of a user (the protocol client.authentication.k8s.io). Nobody is at a terminal to be asked. What the
- * plugin says on stdout is a credential: none of it gets into an error. Of its stderr the last lines do.
+ * Runs a user's credential plugin (client.authentication.k8s.io), never interactively. Its stdout is the credential: none
+ * of it gets into an error. The last lines of its stderr do.
  */
 export function execPlugin(user: Entry, cluster: Entry, options: ExecPluginOptions): () => Promise<Credential> {
   const exec = isFields(user.fields['exec']) ? user.fields['exec'] : {};
@@ -42,63 +43,63 @@ export function execPlugin(user: Entry, cluster: Entry, options: ExecPluginOptio
     throw new Error(`${who}: the plugin "${name}" must have a terminal (interactiveMode: Always), and here is none`);
   }
   const plugin = {
-    // What is no path is looked for in $PATH.
+    // A bare name is looked up in $PATH.
     command: name.includes(sep) ? resolve(dirname(user.file), name) : name,
     args: Array.isArray(exec['args']) ? exec['args'].map(String) : [],
     env: { ...options.env, ...variables(exec['env']), KUBERNETES_EXEC_INFO: execInfo(exec, cluster) },
   };
-  const hint = hintWords(text(exec['installHint']) ?? '');
+  const hint = installHintText(text(exec['installHint']) ?? '');
   return async () => {
-    const said = await run(plugin, options.clock ?? systemClock).catch((): Said => ({ failure: 'cannot be started' }));
-    const credential = said.failure === undefined ? credentialIn(said.stdout ?? '') : undefined;
+    const clock = options.clock ?? systemClock;
+    const result = await run(plugin, clock).catch((): Result => ({ failure: 'cannot be started' }));
+    const { failure = 'gave no token and no certificate with its key', isMissing, stdout = '', stderr = '' } = result;
+    const credential = result.failure === undefined ? credentialIn(stdout) : undefined;
     if (credential) return credential;
-    const failure = said.failure ?? 'gave no token and no certificate with its key';
-    const words = pluginWords(said.stderr ?? '', said.stdout ?? '', plugin.env);
-    const cure = said.isMissing && hint !== '' ? hint : 'run it by hand to see why';
+    const words = redactedStderr(stderr, stdout, plugin.env);
+    const cure = isMissing && hint !== '' ? hint : 'run it by hand to see why';
     throw new ConnectError(`${who}: the plugin "${name}" ${failure}${words === '' ? '' : `: ${words}`}; ${cure}`);
   };
 }
 
-/** What came of a run. */
-interface Said {
+interface Result {
   readonly failure?: string;
   readonly isMissing?: boolean;
   readonly stdout?: string;
   readonly stderr?: string;
 }
 
-async function run({ command, args, env }: Plugin, clock: Clock): Promise<Said> {
-  const { promise, resolve: settle } = Promise.withResolvers<Said>();
+async function run({ command, args, env }: Plugin, clock: Clock): Promise<Result> {
+  const { promise, resolve: settle } = Promise.withResolvers<Result>();
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const stdout = gathered(child.stdout);
-  const stderr = gathered(child.stderr);
-  const end = (said: Said): void => settle({ ...said, stdout: stdout.text(), stderr: stderr.text() });
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  const end = (result: Result): void => settle({ ...result, stdout: stdout.text(), stderr: stderr.text() });
   const stop = (failure: string): void => {
     end({ failure });
     child.kill('SIGKILL');
-    // A process of the plugin's own may hold the other end.
+    // A child of the plugin may hold the other end open.
     child.stdout.destroy();
     child.stderr.destroy();
   };
-  const callOff = clock.after(TIME_LIMIT_MS, () => stop(`did not end within ${TIME_LIMIT_MS / 1000} s`));
+  const cancel = clock.after(TIME_LIMIT_MS, () => stop(`did not end within ${TIME_LIMIT_MS / 1000} s`));
   child.stdout.on('data', () => {
     if (stdout.size() > MAX_OUTPUT_BYTES) stop(`said more than ${MAX_OUTPUT_BYTES} bytes`);
   });
-  child.stderr.on('data', () => stderr.keepLast(MAX_WORDS_BYTES));
+  child.stderr.on('data', () => stderr.keepLast(MAX_STDERR_BYTES));
   child.once('error', ({ code }: NodeJS.ErrnoException) => {
     const isMissing = code === 'ENOENT';
     end({ isMissing, failure: isMissing ? 'is not installed, or not in the PATH' : `cannot be started (${code})` });
   });
   child.once('exit', () => {
-    const silence = setTimeout(() => child.stderr.destroy(), LAST_WORDS_MS);
-    child.once('close', () => clearTimeout(silence));
+    const timer = setTimeout(() => child.stderr.destroy(), STDERR_AFTER_EXIT_MS);
+    child.once('close', () => clearTimeout(timer));
   });
   child.once('close', (code, signal) => end(code === 0 ? {} : { failure: `ended with ${signal ?? `code ${code}`}` }));
-  return promise.finally(callOff);
+  return promise.finally(cancel);
 }
 
-/** What has come out of a stream so far. */
-function gathered(stream: Readable) {
+/** Collects the output of a stream. */
+function collect(stream: Readable) {
   let pieces: Buffer[] = [];
   let size = 0;
   stream.on('data', (piece: Buffer) => {
@@ -118,23 +119,19 @@ function gathered(stream: Readable) {
 
 function credentialIn(output: string): Credential | undefined {
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = statusIn(output);
-  const hasPair = text(cert) !== undefined && text(key) !== undefined;
-  if (!text(token) && !hasPair) return;
+  const hasCertificate = text(cert) !== undefined && text(key) !== undefined;
+  if (!text(token) && !hasCertificate) return;
   const expiresAt = Date.parse(String(expirationTimestamp));
   return {
     ...(text(token) && { header: `Bearer ${token}` }),
-    ...(hasPair && { pair: { cert: String(cert), key: String(key) } }),
+    ...(hasCertificate && { certificate: { cert: String(cert), key: String(key) } }),
     ...(!Number.isNaN(expiresAt) && { expiresAt }),
   };
 }
 
 function statusIn(output: string): Fields {
-  try {
-    const { kind, status } = JSON.parse(output) as Fields;
-    return kind === 'ExecCredential' && isFields(status) ? status : {};
-  } catch {
-    return {};
-  }
+  const answer = parseJson(output);
+  return isFields(answer) && answer['kind'] === 'ExecCredential' && isFields(answer['status']) ? answer['status'] : {};
 }
 
 function variables(list: unknown): Record<string, string> {
@@ -147,7 +144,7 @@ function execInfo(exec: Fields, cluster: Entry): string {
   return JSON.stringify({ apiVersion: exec['apiVersion'], kind: 'ExecCredential', spec });
 }
 
-/** Absent fields are left out by JSON. */
+/** JSON leaves out the fields that are undefined. */
 function clusterInfo(cluster: Entry): Fields {
   const { fields } = cluster;
   const authority = pathIn(cluster, 'certificate-authority');

@@ -1,17 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { parseJson } from '../parse-json.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A cluster, user or context, and the file it stands in. */
+/** A cluster, user or context, and the file that it is from. */
 export interface Entry {
   readonly name: string;
   readonly file: string;
   readonly fields: Fields;
 }
 
-/** What a context names. */
-export interface Chosen {
+/** A context, with the cluster and user that it names. */
+export interface SelectedContext {
   readonly context: string;
   readonly cluster: Entry;
   readonly user: Entry | undefined;
@@ -25,8 +26,8 @@ interface Kubeconfig {
   readonly contexts: readonly Entry[];
 }
 
-/** The context of that name, else the current one; where several files name a thing, the first wins. */
-export async function chooseContext(files: readonly string[], context: string | undefined): Promise<Chosen> {
+/** The named context, else the current one. Of several files, the first that has an entry wins. */
+export async function selectContext(files: readonly string[], context: string | undefined): Promise<SelectedContext> {
   const configs = (await Promise.all(files.map(load))).filter((config) => config !== undefined);
   const where = files.join(', ');
   if (configs.length === 0) throw new Error(noneExists(files));
@@ -47,7 +48,7 @@ export async function chooseContext(files: readonly string[], context: string | 
   };
 }
 
-/** A path in a field; relative ones start in the folder of the kubeconfig. */
+/** The path in a field; relative to the folder of the kubeconfig. */
 export function pathIn({ file, fields }: Entry, field: string): string | undefined {
   const path = text(fields[field]);
   return path && resolve(dirname(file), path);
@@ -62,7 +63,7 @@ const noneExists = (files: readonly string[]): string =>
     ? `${files[0]}: there is no such file; name another with --kubeconfig or $KUBECONFIG`
     : `none of the files in $KUBECONFIG exists: ${files.join(', ')}; correct the variable, or unset it`;
 
-/** Undefined where there is no such file: a list in $KUBECONFIG may name some that do not exist yet. */
+/** Undefined where there is no such file: $KUBECONFIG may name files that do not exist yet. */
 async function load(file: string): Promise<Kubeconfig | undefined> {
   const source = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return;
@@ -72,7 +73,7 @@ async function load(file: string): Promise<Kubeconfig | undefined> {
   const parsed = await parse(source, file);
   const entries = (what: string): Entry[] => {
     const list = parsed[`${what}s`];
-    // `cluster: null` is legal YAML.
+    // `cluster: null` is valid YAML.
     return (Array.isArray(list) ? list.filter(isFields) : []).map((entry) => ({
       name: text(entry['name']) ?? '',
       file,
@@ -87,22 +88,15 @@ async function load(file: string): Promise<Kubeconfig | undefined> {
   };
 }
 
-/** JSON is YAML, and needs no parser to be loaded; what begins like it may still be YAML's short form. */
+/** JSON first: it needs no YAML parser, which is loaded only when it is needed. */
 async function parse(source: string, file: string): Promise<Fields> {
-  const parsed = json(source) ?? (await import('./yaml.ts')).parseYaml(source);
+  const json = parseJson(source);
+  const parsed = json === undefined ? (await import('./yaml.ts')).parseYaml(source) : { value: json };
   if ('wrongAt' in parsed) throw new Error(`${file}: not a kubeconfig: neither YAML nor JSON at ${parsed.wrongAt}`);
-  // An empty file is a kubeconfig that names nothing, as for kubectl.
+  // As for kubectl, an empty file is a kubeconfig without entries.
   const value = parsed.value ?? {};
   if (isFields(value) && !Array.isArray(value)) return value;
   throw new Error(`${file}: not a kubeconfig: expected fields like clusters, users and contexts`);
-}
-
-function json(source: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(source) };
-  } catch {
-    return undefined;
-  }
 }
 
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Connection, TlsOptions } from './connection.ts';
-import { type Credential, type RenewedCredential, renewing } from './credential.ts';
-import { fileToken } from './file-token.ts';
-import { chooseContext, type Entry, isFields, pathIn, text } from './kubeconfig-file.ts';
-import { fileTls } from './tls-files.ts';
+import { type CachedCredential, type Credential, cachedCredential } from './credential.ts';
+import { type Entry, isFields, pathIn, selectContext, text } from './kubeconfig-file.ts';
+import { tlsFromFiles } from './tls-files.ts';
+import { tokenFromFile } from './token-file.ts';
 
 export interface KubeconfigOptions {
   readonly context?: string | undefined;
@@ -14,15 +14,15 @@ export interface KubeconfigOptions {
 
 const IMPERSONATION_FIELDS = ['as', 'as-uid', 'as-groups', 'as-user-extra'];
 
-/** The connection that a kubeconfig (or several: the first to name a thing wins) describes. */
+/** The connection that a kubeconfig describes. Of several files, the first that has an entry wins. */
 export async function readKubeconfig(files: readonly string[], options: KubeconfigOptions): Promise<Connection> {
-  const { context, cluster, user, namespace } = await chooseContext(files, options.context);
+  const { context, cluster, user, namespace } = await selectContext(files, options.context);
   const server = serverOf(cluster);
   if (user) refuseImpersonation(user);
   const proxy = proxyOf(cluster);
   const pems = tlsOf(cluster, user, options.clock);
   const credential = await credentialOf(cluster, user, options);
-  const tls = joined(pems, credential.pair);
+  const tls = joined(pems, credential.certificate);
   return {
     server,
     context,
@@ -31,21 +31,21 @@ export async function readKubeconfig(files: readonly string[], options: Kubeconf
     proxy,
     agent: proxy && (await (await import('../proxy/proxy-agent.ts')).proxyAgent({ server, tls }, proxy)),
     authorization(refused) {
-      // What was refused may have been the certificate.
+      // The server may have refused the client certificate: its files are read again.
       if (refused) pems(refused);
       return credential.authorization(refused);
     },
   };
 }
 
-/** `api.corp:6443` is a URL too, of the scheme "api.corp"; it would send the token in the clear to who knows whom. */
+/** Only https and http: `api.corp:6443` is a valid URL too, with the scheme "api.corp". */
 function serverOf({ file, name, fields }: Entry): URL {
   const server = URL.parse(text(fields['server']) ?? '');
   if (server?.protocol === 'https:' || server?.protocol === 'http:') return server;
   throw new Error(`${file}: cluster "${name}" has no valid server; expected a URL like https://host:6443`);
 }
 
-/** Who is to act with the rights of another must not act with their own. */
+/** Without support for impersonation we would act with the user's own rights, which is not what was asked for. */
 function refuseImpersonation({ file, name, fields }: Entry): void {
   const field = IMPERSONATION_FIELDS.find((candidate) => isGiven(fields[candidate]));
   if (!field) return;
@@ -62,12 +62,12 @@ function proxyOf({ file, name, fields }: Entry): URL | undefined {
   const given = text(fields['proxy-url']);
   if (!given) return;
   const proxy = URL.parse(given);
-  if (proxy && /^(https?|socks[45]?[ah]?):$/.test(proxy.protocol)) return proxy;
+  if (proxy && /^(https?|socks(4a?|5h?)?):$/.test(proxy.protocol)) return proxy;
   // Not quoted: it may hold a password.
   throw new Error(`${file}: cluster "${name}" has no valid proxy-url; expected a URL like http://host:3128`);
 }
 
-function tlsOf(cluster: Entry, user: Entry | undefined, clock: Clock | undefined): ReturnType<typeof fileTls> {
+function tlsOf(cluster: Entry, user: Entry | undefined, clock: Clock | undefined): ReturnType<typeof tlsFromFiles> {
   const ca = pem(cluster, 'certificate-authority');
   const cert = pem(user, 'client-certificate');
   const key = pem(user, 'client-key');
@@ -79,38 +79,39 @@ function tlsOf(cluster: Entry, user: Entry | undefined, clock: Clock | undefined
     ...(servername && { servername }),
     ...(cluster.fields['insecure-skip-tls-verify'] === true && { rejectUnauthorized: false }),
   };
-  return fileTls(fixed, { ca: ca.path, cert: cert.path, key: key.path }, clock);
+  return tlsFromFiles(fixed, { ca: ca.path, cert: cert.path, key: key.path }, clock);
 }
 
-/** `field-data` is base64 and wins over `field`, a path. */
+/** `<field>-data` is base64 and wins over `<field>`, a path. */
 function pem(entry: Entry | undefined, field: string): { readonly bytes?: Buffer; readonly path?: string | undefined } {
   const data = text(entry?.fields[`${field}-data`]);
   if (data) return { bytes: Buffer.from(data, 'base64') };
   return { path: entry && pathIn(entry, field) };
 }
 
-/** The same object for as long as both parts are the same. */
-function joined(files: () => TlsOptions, pair: RenewedCredential['pair']): () => TlsOptions {
+/** Returns the same object until one of the parts changes. */
+function joined(files: () => TlsOptions, certificate: CachedCredential['certificate']): () => TlsOptions {
   let tls: TlsOptions = {};
   return () => {
-    const next: TlsOptions = { ...files(), ...pair() };
+    const next: TlsOptions = { ...files(), ...certificate() };
     if (!isDeepStrictEqual(next, tls)) tls = next;
     return tls;
   };
 }
 
-/** As in client-go, what stands in the kubeconfig wins over what somebody else would have to be asked for. */
+/** As in client-go, a credential in the kubeconfig itself wins over plugins and providers. */
 async function credentialOf(
   cluster: Entry,
   user: Entry | undefined,
   { env, clock }: KubeconfigOptions,
-): Promise<RenewedCredential> {
+): Promise<CachedCredential> {
+  const certificate = () => undefined;
   const own = user && ownAuthorization(user, clock);
-  if (own) return { authorization: own, pair: () => undefined };
-  const obtain = user && (await giverOf(cluster, user, { env, clock }));
-  if (!obtain) return { authorization: () => undefined, pair: () => undefined };
-  const credential = renewing(obtain, clock);
-  // At once, so that who starts is told what is wrong, and the certificate is there for the first connection.
+  if (own) return { authorization: own, certificate };
+  const obtain = user && (await providerOf(cluster, user, { env, clock }));
+  if (!obtain) return { authorization: () => undefined, certificate };
+  const credential = cachedCredential(obtain, clock);
+  // At the start, so that an error is shown at once, and the first connection has the certificate.
   await credential.authorization();
   return credential;
 }
@@ -118,7 +119,7 @@ async function credentialOf(
 /** A token file wins over a token. */
 function ownAuthorization(user: Entry, clock: Clock | undefined): Connection['authorization'] | undefined {
   const file = pathIn(user, 'tokenFile');
-  if (file) return fileToken(file, clock);
+  if (file) return tokenFromFile(file, clock);
   const token = text(user.fields['token']);
   if (token) return () => `Bearer ${token}`;
   const { username, password } = user.fields;
@@ -127,7 +128,7 @@ function ownAuthorization(user: Entry, clock: Clock | undefined): Connection['au
   return () => `Basic ${pair}`;
 }
 
-async function giverOf(
+async function providerOf(
   cluster: Entry,
   user: Entry,
   options: Pick<KubeconfigOptions, 'env' | 'clock'>,

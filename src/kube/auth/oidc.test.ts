@@ -18,7 +18,7 @@ const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('bas
 /** A token that ends so many seconds after the epoch. */
 const idToken = (exp: number) => `${part({ alg: 'none' })}.${part({ exp })}.`;
 
-interface Asked {
+interface CallContext {
   readonly authorization: string | undefined;
   readonly form: Readonly<Record<string, string>>;
 }
@@ -26,7 +26,7 @@ interface Asked {
 /** An OpenID issuer whose answers to refresh tokens are these, one after the other, and then a refusal. */
 async function issuer(answers: readonly object[], about: object = {}) {
   const own = selfSigned('localhost');
-  const asked: Asked[] = [];
+  const asked: CallContext[] = [];
   const server = createServer(own, async (request, response) => {
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     if (request.method === 'GET' && request.url === '/realm/.well-known/openid-configuration') {

@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { http, https } from '../../runtime/node-http.ts';
+import { parseJson } from '../parse-json.ts';
 import { ConnectError } from '../wire/connect-error.ts';
 import type { Credential } from './credential.ts';
 import { type Entry, type Fields, isFields, pathIn, text } from './kubeconfig-file.ts';
 
-/** Before its end, so that no request is on its way with a token that has just ended. */
+/** A token is renewed so long before it expires, so that none expires on the way to the server. */
 const LEEWAY_MS = 30_000;
 const TIME_LIMIT_MS = 30_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** What the issuer is asked with. */
-interface Registration {
+/** Our registration with the issuer. */
+interface OidcClient {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
@@ -19,46 +20,42 @@ interface Registration {
 }
 
 /**
- * The auth provider "oidc": the ID token of the kubeconfig, and when that has ended (or is asked for again because it
- * was refused) what the issuer gives for the refresh token. Nothing the issuer says gets into an error.
+ * The auth provider "oidc": the ID token of the kubeconfig, and when that has expired or was refused, one from the issuer
+ * for the refresh token. Nothing of the issuer's answers gets into an error.
  */
 export function oidcTokens(user: Entry, config: Fields, clock: Clock = systemClock): () => Promise<Credential> {
   const who = `${user.file}: user "${user.name}"`;
-  const registration = registrationIn({ ...user, fields: config });
+  const client = clientIn({ ...user, fields: config });
   let refreshToken = text(config['refresh-token']);
   let untried = text(config['id-token']);
   return async () => {
     const token = untried;
     untried = undefined;
-    const expiresAt = token ? endOf(token) - LEEWAY_MS : 0;
+    const expiresAt = token ? expiryOf(token) - LEEWAY_MS : 0;
     if (clock.wall() < expiresAt) return { header: `Bearer ${token}`, expiresAt };
-    if (!registration || !refreshToken) {
+    if (!client || !refreshToken) {
       throw new ConnectError(
         `${who}: the OIDC token has ended, and there is no refresh token with its issuer; log in again`,
       );
     }
-    const answer = await refreshed(registration, refreshToken).catch((error: Error) => error);
+    const answer = await refreshed(client, refreshToken).catch((error: Error) => error);
     if (answer instanceof Error)
       throw new ConnectError(`${who}: the OIDC token cannot be refreshed: ${answer.message}`);
     refreshToken = text(answer['refresh_token']) ?? refreshToken;
     const idToken = text(answer['id_token']);
     if (!idToken)
       throw new ConnectError(`${who}: the OIDC issuer gave no ID token; log in again with the scope openid`);
-    return { header: `Bearer ${idToken}`, expiresAt: endOf(idToken) - LEEWAY_MS };
+    return { header: `Bearer ${idToken}`, expiresAt: expiryOf(idToken) - LEEWAY_MS };
   };
 }
 
-/** When a JWT ends, in milliseconds since the epoch; 0 for what is none. */
-function endOf(jwt: string): number {
-  try {
-    const { exp } = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as Fields;
-    return typeof exp === 'number' ? exp * 1000 : 0;
-  } catch {
-    return 0;
-  }
+/** When a JWT expires, in milliseconds since the epoch; 0 for what is no JWT. */
+function expiryOf(jwt: string): number {
+  const payload = parseJson(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString());
+  return isFields(payload) && typeof payload['exp'] === 'number' ? payload['exp'] * 1000 : 0;
 }
 
-function registrationIn(entry: Entry): Registration | undefined {
+function clientIn(entry: Entry): OidcClient | undefined {
   const { fields } = entry;
   const issuer = text(fields['idp-issuer-url']);
   const clientId = text(fields['client-id']);
@@ -69,25 +66,25 @@ function registrationIn(entry: Entry): Registration | undefined {
   return { issuer, clientId, clientSecret: text(fields['client-secret']), ca: ca || undefined };
 }
 
-async function refreshed({ issuer, clientId, clientSecret, ca }: Registration, refreshToken: string): Promise<Fields> {
-  const about = await ask(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, { ca });
+async function refreshed({ issuer, clientId, clientSecret, ca }: OidcClient, refreshToken: string): Promise<Fields> {
+  const about = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, { ca });
   const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId });
   const methods = about['token_endpoint_auth_methods_supported'];
-  // The header is what every issuer knows that does not say otherwise.
+  // The default of the OIDC specification for issuers that do not say which methods they support.
   const inHeader = !Array.isArray(methods) || methods.includes('client_secret_basic');
   if (clientSecret && !inHeader) form.set('client_secret', clientSecret);
   const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret ?? '')}`;
   const authorization = clientSecret && inHeader && `Basic ${Buffer.from(pair).toString('base64')}`;
-  return ask(String(about['token_endpoint']), { ca, form, ...(authorization && { authorization }) });
+  return fetchJson(String(about['token_endpoint']), { ca, form, ...(authorization && { authorization }) });
 }
 
-interface Question {
+interface FetchOptions {
   readonly ca: Buffer | undefined;
   readonly form?: URLSearchParams;
   readonly authorization?: string;
 }
 
-async function ask(address: string, { ca, form, authorization }: Question): Promise<Fields> {
+async function fetchJson(address: string, { ca, form, authorization }: FetchOptions): Promise<Fields> {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('the issuer is no URL');
   const { promise, resolve, reject } = Promise.withResolvers<Fields>();
@@ -107,8 +104,8 @@ async function ask(address: string, { ca, form, authorization }: Question): Prom
     });
     answer.on('error', () => {});
     answer.on('close', () => {
-      const said = fieldsIn(Buffer.concat(pieces).toString());
-      if (answer.statusCode === 200 && said) resolve(said);
+      const body = parseJson(Buffer.concat(pieces).toString());
+      if (answer.statusCode === 200 && isFields(body)) resolve(body);
       else reject(new Error(`${url.host} answered ${answer.statusCode}; log in again`));
     });
   });
@@ -117,13 +114,4 @@ async function ask(address: string, { ca, form, authorization }: Question): Prom
   );
   request.end(form?.toString());
   return promise;
-}
-
-function fieldsIn(json: string): Fields | undefined {
-  try {
-    const parsed: unknown = JSON.parse(json);
-    return isFields(parsed) ? parsed : undefined;
-  } catch {
-    return;
-  }
 }

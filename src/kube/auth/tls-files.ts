@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { TlsOptions } from './connection.ts';
 
-/** Paths of PEM files that others rotate. */
+/** Paths of PEM files, which may be rotated. */
 export interface TlsFiles {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
@@ -10,15 +11,15 @@ export interface TlsFiles {
 }
 type Bytes = Partial<Record<keyof TlsFiles, Buffer>>;
 
-const LOOK_MS = 60_000;
-// What has just changed may still be being written, and what cannot be read may be back in a moment.
-const LOOK_SOON_MS = 1_000;
+const REREAD_MS = 60_000;
+// After a change, which may not be complete, and after a read that failed.
+const RETRY_MS = 1_000;
 
 /**
- * The options with what stands in the files; the same object until one of them holds something else. Looks at them
- * once a minute, and after a refusal at once. Throws where a file cannot be read to begin with.
+ * The TLS options with the contents of the files; the same object until a file changes. Reads them again once a minute,
+ * and at once after a refusal. Throws if a file cannot be read the first time.
  */
-export function fileTls(
+export function tlsFromFiles(
   fixed: TlsOptions,
   files: TlsFiles,
   clock: Clock = systemClock,
@@ -26,25 +27,25 @@ export function fileTls(
   let bytes = readAll(files);
   let tls: TlsOptions = { ...fixed, ...bytes };
   if (Object.keys(bytes).length === 0) return () => tls;
-  let lookAt = clock.now() + LOOK_MS;
+  let rereadAt = clock.now() + REREAD_MS;
   return (refused = false) => {
-    if (!refused && clock.now() < lookAt) return tls;
-    lookAt = clock.now() + LOOK_SOON_MS;
+    if (!refused && clock.now() < rereadAt) return tls;
+    rereadAt = clock.now() + RETRY_MS;
     try {
       const read = readAll(files);
-      if (isSame(read, bytes)) lookAt = clock.now() + LOOK_MS;
+      if (isDeepStrictEqual(read, bytes)) rereadAt = clock.now() + REREAD_MS;
       else {
         bytes = read;
         tls = { ...fixed, ...bytes };
       }
     } catch {
-      // The last ones have to do.
+      // The last contents stay in use.
     }
     return tls;
   };
 }
 
-/** Synchronous on purpose: a few kilobytes once a minute, and who opens a socket waits for no promise. */
+/** Synchronous on purpose: a few kilobytes once a minute, and opening a socket stays synchronous. */
 function readAll(files: TlsFiles): Bytes {
   const bytes: Bytes = {};
   for (const part of ['ca', 'cert', 'key'] as const) {
@@ -64,9 +65,3 @@ function readPem(file: string): Buffer {
   if (pem.length === 0) throw new Error(`${file}: expected PEM, but the file is empty`);
   return pem;
 }
-
-function isSame(one: Bytes, other: Bytes): boolean {
-  return (['ca', 'cert', 'key'] as const).every((part) => Buffer.compare(one[part] ?? NONE, other[part] ?? NONE) === 0);
-}
-
-const NONE = Buffer.alloc(0);

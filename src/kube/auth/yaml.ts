@@ -1,8 +1,8 @@
 import { parseDocument } from 'yaml';
 
 /**
- * What a YAML text says, or where it is wrong. The parser's own words would quote the text, and with it a token. A file
- * of our own, because a package that is imported lazily has another shape in the bundle than it has outside of it.
+ * The value of a YAML text, or where it is wrong. The parser's own error would quote the text, and with it a token. In a
+ * file of its own, because a package that is imported lazily has other exports in the bundle than outside of it.
  */
 export function parseYaml(text: string): { readonly value: unknown } | { readonly wrongAt: string } {
   try {
@@ -12,7 +12,7 @@ export function parseYaml(text: string): { readonly value: unknown } | { readonl
     const [place] = error.linePos ?? [];
     return { wrongAt: place ? `line ${place.line}, column ${place.col}` : 'its end' };
   } catch {
-    // An alias that leads nowhere, or to too much, is found only here.
+    // An alias without an anchor, or with too many expansions, is found only by toJS.
     return { wrongAt: 'an alias' };
   }
 }

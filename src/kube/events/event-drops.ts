@@ -2,24 +2,24 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { KubeError } from '../kube-error.ts';
 import type { EventPost } from './event-post.ts';
 
-/** `full`: more than may wait. `talkative`: one object had its share. `stopped`: there was no time left. */
-export type DropCause = 'full' | 'talkative' | 'stopped';
+/** `full`: the queue was. `limited`: one object had too many. `stopped`: they were not sent before the process ended. */
+export type DropCause = 'full' | 'limited' | 'stopped';
 
-/** What becomes of Events that do not arrive. Told for many at once, never for each. */
+/** Called about Events that are not delivered: for many at once, never for each. */
 export interface EventReport {
-  /** From now on some are dropped; the first is this one. */
+  /** The first of a series is dropped. */
   dropping(cause: DropCause, first: EventPost): void;
-  /** That is over, and so many were. */
+  /** The series has ended; so many were dropped. */
   dropped(cause: DropCause, count: number): void;
-  /** The server does not take them. */
+  /** The server did not accept one. */
   refused(error: KubeError): void;
 }
 
-// An object that talks too much has come to an end when nothing of it was dropped for so long.
+// A series by `limited` ends when none was dropped for so long.
 const QUIET_MS = 300_000;
 
-/** Counts what is dropped, by cause, and tells the beginning and the end of it. */
-export class EventDrops {
+/** Counts dropped Events by cause, and reports the beginning and the end of each series. */
+export class DropCounter {
   readonly #clock: Clock;
   readonly #report: EventReport | undefined;
   readonly #counts = new Map<DropCause, number>();
@@ -35,16 +35,16 @@ export class EventDrops {
     return this.#total;
   }
 
-  add(cause: 'full' | 'talkative', event: EventPost): void {
+  add(cause: 'full' | 'limited', event: EventPost): void {
     if (!this.#counts.has(cause)) this.#report?.dropping(cause, event);
     this.#count(cause, 1);
     if (cause === 'full') return;
     this.#cancel?.();
-    this.#cancel = this.#clock.after(QUIET_MS, () => this.end('talkative'));
+    this.#cancel = this.#clock.after(QUIET_MS, () => this.end('limited'));
   }
 
-  /** There is no time left for so many. */
-  lose(count: number): void {
+  /** So many could not be sent before the end. */
+  addUnsent(count: number): void {
     if (count > 0) this.#count('stopped', count);
   }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** What happened to an object, for `kubectl describe`. */
+/** An Event to be created, as `kubectl describe` shows it. */
 export interface EventPost {
   readonly regarding: {
     readonly apiVersion: string;
@@ -18,7 +18,7 @@ export interface EventPost {
   readonly fieldManager?: string | undefined;
 }
 
-/** How often it happened, and when; times are of the wall. */
+/** How often it happened, and when, by the wall clock. */
 export interface Occurrences {
   readonly count: number;
   readonly firstAt: number;
@@ -28,19 +28,19 @@ export interface Occurrences {
 const MAX_MESSAGE = 1024;
 const MAX_NAME = 253;
 
-/** The server refuses longer messages; and what waits must not hold on to the whole of a long one, as a slice does. */
+/** The server refuses longer messages. Copied, because a slice keeps the whole long string in memory. */
 export function shortened(event: EventPost): EventPost {
   if (event.message.length <= MAX_MESSAGE) return event;
   const message = Buffer.from(`${event.message.slice(0, MAX_MESSAGE - 1)}…`).toString();
   return { ...event, message };
 }
 
-/** Equal for repetitions, short whatever the message. */
+/** The same for repetitions; a hash, so that it is short. */
 export function repetitionKey({ regarding, type, reason, message, component, annotations }: EventPost): string {
   return hash('sha1', JSON.stringify([regarding.uid, type, reason, message, component, annotations]), 'base64');
 }
 
-/** Events of objects without a namespace live in `default`, as client-go has it. */
+/** As in client-go, Events about objects without a namespace are in `default`. */
 export function eventNamespace({ regarding }: EventPost): string {
   return regarding.namespace || 'default';
 }
@@ -67,7 +67,7 @@ export function eventBody(event: EventPost, name: string, { count, firstAt, last
   };
 }
 
-/** A time as Events have it. */
+/** A timestamp in the format of Events. */
 export function seconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }

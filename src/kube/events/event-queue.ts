@@ -1,30 +1,30 @@
 import type { EventPost, Occurrences } from './event-post.ts';
 import { repetitionKey, shortened } from './event-post.ts';
 
-/** An Event on its way, with all that happened again before it was sent. */
+/** An Event to be sent, with the repetitions that were added meanwhile. */
 export interface WaitingEvent extends Occurrences {
   readonly key: string;
   readonly event: EventPost;
   readonly bytes: number;
 }
 
-// Measured: the object, its names and its place take 480 bytes, a character of the message one, or two if it is rare.
+// Measured: object and names take 480 bytes, a character of the message one byte, or two outside of Latin-1.
 const FIXED_BYTES = 512;
 const BYTES_PER_CHARACTER = 2;
 
 /**
- * Events that wait, in their order, and those in hand.
+ * Events that wait, in their order, and those being sent.
  *
  * Invariants
- *  1. What waits and what is in hand is bounded by bytes, whatever is added.
- *  2. A repetition is counted on the one that waits.
- *  3. Of one object only one is in hand: its last word has to be the last, and who counts up has to know the one before.
+ *  1. The bytes of all of them are bounded.
+ *  2. A repetition is counted on the Event that waits.
+ *  3. Of one object only one is being sent, so that they arrive in order and a repetition finds the Event to count up.
  */
 export class EventQueue {
   readonly #maxBytes: number;
   readonly #waiting = new Map<string, WaitingEvent>();
-  /** Objects, by uid. */
-  readonly #inHand = new Set<string>();
+  /** The objects' uids. */
+  readonly #sending = new Set<string>();
   #bytes = 0;
 
   constructor(maxBytes: number) {
@@ -40,7 +40,7 @@ export class EventQueue {
     return this.#waiting.size === 0;
   }
 
-  /** False: there is no room for it. */
+  /** False: the queue is full. */
   add(post: EventPost, at: number): boolean {
     const event = shortened(post);
     const key = repetitionKey(event);
@@ -56,24 +56,24 @@ export class EventQueue {
     return true;
   }
 
-  /** The first about an object of which none is in hand; to be handed back with `done`. */
+  /** The first about an object of which none is being sent; call `done` when it was. */
   take(): WaitingEvent | undefined {
     for (const [key, waiting] of this.#waiting) {
       const { uid } = waiting.event.regarding;
-      if (this.#inHand.has(uid)) continue;
+      if (this.#sending.has(uid)) continue;
       this.#waiting.delete(key);
-      this.#inHand.add(uid);
+      this.#sending.add(uid);
       return waiting;
     }
     return undefined;
   }
 
   done({ event, bytes }: WaitingEvent): void {
-    this.#inHand.delete(event.regarding.uid);
+    this.#sending.delete(event.regarding.uid);
     this.#bytes -= bytes;
   }
 
-  /** Forgets what waits, and says how many that were. */
+  /** Drops what waits; returns how many that were. */
   clear(): number {
     let count = 0;
     for (const waiting of this.#waiting.values()) {
@@ -85,6 +85,6 @@ export class EventQueue {
   }
 }
 
-/** Characters of what differs from Event to Event. */
+/** The length of what differs from Event to Event. */
 const lengthOf = ({ message, annotations = {} }: EventPost): number =>
   Object.entries(annotations).reduce((sum, [key, text]) => sum + key.length + text.length, message.length);

@@ -132,9 +132,9 @@ test('an object that talks too much is cut off, and no other; that is told twice
   sink.post(event('hello', 'other'));
   await handled(26);
   expect(sink.counts).toEqual({ sent: 26, dropped: 15, failed: 0 });
-  expect(told).toEqual(['dropping: talkative, web']);
+  expect(told).toEqual(['dropping: limited, web']);
   clock.advance(300_000);
-  expect(told.splice(0)).toEqual(['dropping: talkative, web', 'dropped: talkative, 15']);
+  expect(told.splice(0)).toEqual(['dropping: limited, web', 'dropped: limited, 15']);
   sink.post(event('again'));
   await handled(27);
   expect(told).toEqual([]);

@@ -5,9 +5,9 @@ import type { KubeClient } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { type Lease, microTime } from './lease-object.ts';
 
-/** What a leader holds in its hand. */
-export interface Leadership {
-  /** True until the time is over within which the lease had to be renewed, whether or not anybody noticed. */
+/** The leader's proof that it leads. */
+export interface HeldLease {
+  /** False as soon as the renew deadline has passed, even before `onLost` is called. */
   held(): boolean;
 }
 
@@ -15,38 +15,38 @@ export interface ElectionOptions {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'replace' | 'watch'>;
   readonly namespace: string;
   readonly name: string;
-  /** Unlike that of every other candidate, also of this one's own former life. */
+  /** Unique for each process, also after a restart. */
   readonly identity: string;
   readonly clock: Clock;
-  readonly onLeading: (leadership: Leadership) => void;
-  /** The leadership is over; nothing may be written any more. Not called for a release of our own. */
+  readonly onLeading: (lease: HeldLease) => void;
+  /** The lease is lost: nothing may be written any more. Not called when it is released. */
   readonly onLost: () => void;
-  /** Somebody leads now, perhaps ourselves; '' when nobody does. */
+  /** Called with the new holder, perhaps ourselves; '' when there is none. */
   readonly onHolder?: ((identity: string) => void) | undefined;
-  /** A renewal or a look at the lease went wrong; it is tried again. */
+  /** Reading or writing the lease failed; it is retried. */
   readonly onError?: ((error: KubeError) => void) | undefined;
 }
 
-// client-go's defaults, so that our leaders and its leaders can follow each other.
+// client-go's defaults, so that upstream's leaders and ours can take over from each other.
 const LEASE_SECONDS = 15;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2000;
-// A connection that hangs must leave time for another.
+// If a connection hangs, there must be time for a second attempt.
 const ATTEMPT_MS = RENEW_DEADLINE_MS / 2;
 
 /**
- * Takes part in the election until aborted, and then gives the lease back.
+ * Takes part in the election until aborted, and then releases the lease.
  *
  * Invariants
- *  1. Nobody leads beyond the renew deadline, counted from before the last renewal was sent.
- *  2. Another's lease has run out when it did not change for its duration by our own clock: clocks are never compared.
- *  3. Every write carries the version it was decided on, so that two candidates cannot both succeed.
+ *  1. Nobody leads beyond the renew deadline, counted from when the last successful renewal was sent.
+ *  2. Another's lease has expired when it did not change for its duration by our own clock: clocks are not compared.
+ *  3. Every write carries the version that was read, so that only one of two candidates succeeds.
  */
 export async function elect(options: ElectionOptions, signal: AbortSignal): Promise<void> {
   const election = new Election(options, signal);
   while (!signal.aborted) {
     if (await election.acquire()) await election.lead();
-    else await election.stand();
+    else await election.standBy();
   }
   await election.release();
 }
@@ -63,8 +63,8 @@ class Election {
   /** When we last tried to write it. */
   #sentAt = Number.NEGATIVE_INFINITY;
   #leading = false;
-  /** We have once tried to take the lease. Broken off, such a write may yet have arrived. */
-  #inDoubt = false;
+  /** We have tried to take the lease. An aborted write may have arrived all the same. */
+  #mayHold = false;
   #watchable = true;
 
   constructor(options: ElectionOptions, signal: AbortSignal) {
@@ -72,22 +72,22 @@ class Election {
     this.#signal = signal;
   }
 
-  /** True: the lease is ours. */
+  /** Tries to take the lease; true if it is ours. */
   async acquire(): Promise<boolean> {
     const acquired = await this.#attempt(async (signal) => {
-      this.#see((await this.#read(signal)) ?? null);
+      this.#observe((await this.#read(signal)) ?? null);
       if (!this.#isFree()) return false;
-      this.#inDoubt = true;
+      this.#mayHold = true;
       await this.#write(signal);
       this.#leading = true;
       return true;
     });
-    // It was free and another was faster: watch the one who holds it now.
-    if (!acquired && !this.#signal.aborted && this.#isFree()) await this.#lookAgain();
+    // It was free and another candidate was faster: read who holds it now.
+    if (!acquired && !this.#signal.aborted && this.#isFree()) await this.#reread();
     return acquired;
   }
 
-  /** Leads until the lease cannot be renewed, or is found in other hands, or the election is called off. */
+  /** Renews the lease until that fails, another holds it, or the election is aborted. */
   async lead(): Promise<void> {
     const { clock, onLeading, onLost } = this.#options;
     if (this.#signal.aborted) return;
@@ -98,68 +98,73 @@ class Election {
     onLost();
   }
 
-  /** Waits until it makes sense to try again: the lease is free, has run out, or a retry period is over. */
-  async stand(): Promise<void> {
+  /** Waits until the lease is free or has expired, or a retry period is over. */
+  async standBy(): Promise<void> {
     const { clock } = this.#options;
     if (!this.#watchable || this.#isFree()) return pause(clock, RETRY_MS, this.#signal);
     const stop = new AbortController();
     const halt = () => stop.abort();
     this.#signal.addEventListener('abort', halt, { once: true });
-    const expiry = this.#expiry(halt);
+    const startTimer = () => clock.after(Math.max(0, this.#expiresAt() - clock.now()), halt);
+    let cancel = startTimer();
+    const onRenewed = () => {
+      cancel();
+      cancel = startTimer();
+    };
     try {
-      await this.#follow(expiry, stop.signal);
+      await this.#watch(onRenewed, stop.signal);
     } finally {
-      expiry.cancel();
+      cancel();
       this.#signal.removeEventListener('abort', halt);
     }
   }
 
-  /** Gives the lease back if it is ours: the next one need not wait until it runs out. */
+  /** Releases the lease if it is ours, so that the next leader need not wait until it expires. */
   async release(): Promise<void> {
-    if (!this.#leading && !this.#inDoubt) return;
+    if (!this.#leading && !this.#mayHold) return;
     this.#leading = false;
     const signal = AbortSignal.timeout(RETRY_MS);
     try {
-      if (!this.#isOurs()) this.#see((await this.#read(signal)) ?? null);
-      await this.#giveBack(signal);
+      if (!this.#isOurs()) this.#observe((await this.#read(signal)) ?? null);
+      await this.#clearHolder(signal);
     } catch (error) {
-      // It runs out by itself.
+      // It expires by itself.
       if (!signal.aborted) this.#report(error);
     }
   }
 
-  async #giveBack(signal: AbortSignal): Promise<void> {
+  async #clearHolder(signal: AbortSignal): Promise<void> {
     for (;;) {
       const lease = this.#lease;
       const now = microTime(this.#options.clock.wall());
       const spec = { ...lease?.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
       try {
-        if (lease && this.#isOurs()) this.#see(await this.#replace({ ...lease, spec }, signal));
+        if (lease && this.#isOurs()) this.#observe(await this.#replace({ ...lease, spec }, signal));
         return;
       } catch (error) {
-        // A renewal that was broken off may yet have arrived.
+        // An aborted renewal may have arrived all the same.
         if (!KubeError.is(error, 'Conflict')) throw error;
-        this.#see((await this.#read(signal)) ?? null);
+        this.#observe((await this.#read(signal)) ?? null);
       }
     }
   }
 
-  /** Watches the lease until it is worth a try. */
-  async #follow(expiry: Expiry, signal: AbortSignal): Promise<void> {
+  /** Watches the lease until it is free. */
+  async #watch(onRenewed: () => void, signal: AbortSignal): Promise<void> {
     const { client, namespace, name, clock } = this.#options;
     const scope = { namespace, fieldSelector: `metadata.name=${name}` };
     const start = clock.now();
     try {
       for await (const event of client.watch(LEASES, scope, this.#lease?.metadata.resourceVersion ?? '', { signal })) {
         if (event.type === 'BOOKMARK') continue;
-        this.#see(event.type === 'DELETED' ? null : (event.object as Lease));
+        this.#observe(event.type === 'DELETED' ? null : (event.object as Lease));
         if (this.#isFree()) return;
-        expiry.restart();
+        onRenewed();
       }
     } catch (error) {
       if (!signal.aborted) this.#watchFailed(error);
     }
-    // However fast watches end, the lease is looked at no more often than without one.
+    // However fast watches end, the lease is not read more often than once a retry period.
     await pause(clock, start + RETRY_MS - clock.now(), signal);
   }
 
@@ -168,20 +173,7 @@ class Election {
     else this.#report(error);
   }
 
-  #expiry(expired: () => void): Expiry {
-    const { clock } = this.#options;
-    const set = () => clock.after(Math.max(0, this.#expiresAt() - clock.now()), expired);
-    let cancel = set();
-    return {
-      cancel: () => cancel(),
-      restart() {
-        cancel();
-        cancel = set();
-      },
-    };
-  }
-
-  /** Renews once a retry period, after a try that hung at once; false when the deadline passed or another took over. */
+  /** Waits for the next renewal and sends it; false when the deadline has passed or another holds the lease. */
   async #renewInTime(): Promise<boolean> {
     const { clock } = this.#options;
     await pause(clock, Math.min(this.#sentAt + RETRY_MS, this.#deadline) - clock.now(), this.#signal);
@@ -191,20 +183,20 @@ class Election {
       await this.#write(signal);
       return true;
     });
-    if (!renewed && !this.#signal.aborted && clock.now() < this.#deadline) await this.#lookAgain();
+    if (!renewed && !this.#signal.aborted && clock.now() < this.#deadline) await this.#reread();
     return clock.now() < this.#deadline && this.#isOurs();
   }
 
-  /** After a write that failed: was it a conflict, and with whom? */
-  async #lookAgain(): Promise<void> {
+  /** After a failed write: who holds the lease now? */
+  async #reread(): Promise<void> {
     await this.#attempt(async (signal) => {
-      this.#see((await this.#read(signal)) ?? null);
+      this.#observe((await this.#read(signal)) ?? null);
       return true;
     });
   }
 
-  /** One exchange, while leading within the deadline; false when it failed. */
-  async #attempt(exchange: (signal: AbortSignal) => Promise<boolean>): Promise<boolean> {
+  /** Runs one attempt with a time limit, which for a leader ends at the deadline; false when it failed. */
+  async #attempt(work: (signal: AbortSignal) => Promise<boolean>): Promise<boolean> {
     const { clock } = this.#options;
     const stop = new AbortController();
     const halt = () => stop.abort(new Error('the lease took too long to answer'));
@@ -212,7 +204,7 @@ class Election {
     const cancel = clock.after(Math.min(ATTEMPT_MS, leftMs), halt);
     this.#signal.addEventListener('abort', halt, { once: true });
     try {
-      return await exchange(stop.signal);
+      return await work(stop.signal);
     } catch (error) {
       if (!stop.signal.aborted) this.#report(error);
       return false;
@@ -227,13 +219,13 @@ class Election {
       return await this.#options.client.get<Lease>(LEASES, this.#options, { signal });
     } catch (error) {
       if (KubeError.is(error, 'NotFound')) return undefined;
-      // Who may not look does not know who leads.
+      // Without the right to read it we no longer know who leads.
       if (KubeError.is(error, 'Forbidden')) this.#holder = undefined;
       throw error;
     }
   }
 
-  /** Writes ourselves into the lease, on top of what was seen; the deadline moves only when that succeeded. */
+  /** Writes us as the holder, over the version that was read; only success moves the deadline. */
   async #write(signal: AbortSignal): Promise<void> {
     const { client, clock, namespace, name, identity } = this.#options;
     this.#sentAt = clock.now();
@@ -249,7 +241,7 @@ class Election {
       leaseTransitions: (old?.spec?.leaseTransitions ?? 0) + (old && !ours ? 1 : 0),
     };
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } };
-    this.#see(
+    this.#observe(
       old
         ? await this.#replace({ ...old, spec }, signal)
         : await client.create<Lease>(LEASES, namespace, { ...body, spec }, { signal }),
@@ -262,7 +254,7 @@ class Election {
     return client.replace<Lease>(LEASES, { namespace, name }, lease, { signal });
   }
 
-  #see(lease: Lease | null): void {
+  #observe(lease: Lease | null): void {
     const { holderIdentity, renewTime } = this.#lease?.spec ?? {};
     if (lease?.spec?.holderIdentity !== holderIdentity || lease?.spec?.renewTime !== renewTime) {
       this.#seenAt = this.#options.clock.now();
@@ -278,7 +270,7 @@ class Election {
     return this.#lease?.spec?.holderIdentity === this.#options.identity;
   }
 
-  /** Nobody holds it, or we do, or its holder has been silent for too long. */
+  /** Nobody holds it, or we do, or it has expired. */
   #isFree(): boolean {
     return !this.#lease?.spec?.holderIdentity || this.#isOurs() || this.#options.clock.now() >= this.#expiresAt();
   }
@@ -291,10 +283,4 @@ class Election {
     if (!KubeError.is(error)) throw error;
     this.#options.onError?.(error);
   }
-}
-
-interface Expiry {
-  cancel(): void;
-  /** The lease changed: its time begins anew. */
-  restart(): void;
 }

@@ -3,15 +3,15 @@ import { BlockList, isIP } from 'node:net';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy that the environment names for a server, by the rules that Go's programs and curl have in common:
- * $HTTPS_PROXY or $HTTP_PROXY, unless $NO_PROXY holds the server; this machine itself is never behind one.
+ * The proxy for a server from the environment, by the rules that Go's programs and curl share: $HTTPS_PROXY or
+ * $HTTP_PROXY, unless $NO_PROXY names the server. This machine itself is never reached through one.
  */
 export function environmentProxy(server: URL, env: Environment): URL | undefined {
   const name = server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const given = env[name] || env[name.toLowerCase()];
   const host = server.hostname.replace(/^\[|\]$/g, '');
   const except = (env['NO_PROXY'] || env['no_proxy'] || '').split(',').map((item) => item.trim());
-  if (!given || isLocal(host) || except.some((item) => holds(item, host, server))) return;
+  if (!given || isLocal(host) || except.some((item) => matches(item, host, server))) return;
   const proxy = URL.parse(given.includes('://') ? given : `http://${given}`);
   if (proxy && /^(https?|socks5h?):$/.test(proxy.protocol)) return proxy;
   // Not quoted: it may hold a password.
@@ -21,8 +21,8 @@ export function environmentProxy(server: URL, env: Environment): URL | undefined
 const isLocal = (host: string): boolean =>
   host === 'localhost' || isWithin(host, '127.0.0.0/8') || isWithin(host, '::1');
 
-/** One item of $NO_PROXY: all, an address, a range of them, a domain with what is below it, or below it only (`.a`). */
-function holds(item: string, host: string, { protocol, port }: URL): boolean {
+/** One item of $NO_PROXY: `*`, an address or range, a domain with its subdomains, or only its subdomains (`.a`). */
+function matches(item: string, host: string, { protocol, port }: URL): boolean {
   if (item === '') return false;
   if (item === '*' || isWithin(host, item)) return true;
   const [, name = item, ofPort] = /^(.*):(\d+)$/.exec(item) ?? [];
@@ -43,7 +43,7 @@ function isWithin(host: string, range: string): boolean {
     list.addSubnet(address, bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits), family);
     return list.check(host, family);
   } catch {
-    // A prefix that is none.
+    // An invalid prefix.
     return false;
   }
 }

@@ -2,30 +2,30 @@ import type { Agent } from 'node:http';
 import { isIP, isIPv6, type Socket } from 'node:net';
 import { http, https } from '../../runtime/node-http.ts';
 import type { Connection } from '../auth/connection.ts';
-import { ConnectError, connectErrorAt, proxyAt } from '../wire/connect-error.ts';
-import { dialler } from '../wire/dial.ts';
+import { ConnectError, proxyEndpoint, toConnectError } from '../wire/connect-error.ts';
+import { dialer } from '../wire/dial.ts';
 
-/** Opens a connection to the server at its end, and gives up when nothing has come for so many milliseconds. */
+/** Opens a connection through the proxy; fails when nothing has arrived for so many milliseconds. */
 type Tunnel = (idleMs: number | undefined) => Promise<Socket>;
 
-// Shorter than the API server and most load balancers keep an idle connection.
+// Less than the API server and most load balancers allow an idle connection.
 const KEEP_ALIVE_MS = 50_000;
 
-/** Reaches the server through a proxy that sees no more than its name: http://, https:// or socks5://. */
+/** Reaches the server through a proxy (http://, https:// or SOCKS), which sees no more than its name. */
 export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>, proxy: URL): Promise<Agent> {
   const { protocol, hostname, port } = connection.server;
   const isSecure = protocol === 'https:';
   const host = bare(hostname);
   const tunnel = await tunnelTo({ host, port: Number(port || (isSecure ? 443 : 80)) }, proxy);
-  const dial = dialler(connection);
-  const place = proxyAt(proxy);
-  const kept = { keepAlive: true, timeout: KEEP_ALIVE_MS };
-  const agent = isSecure ? new https.Agent(kept) : new http.Agent(kept);
+  const dial = dialer(connection);
+  const endpoint = proxyEndpoint(proxy);
+  const options = { keepAlive: true, timeout: KEEP_ALIVE_MS };
+  const agent = isSecure ? new https.Agent(options) : new http.Agent(options);
   agent.createConnection = ({ timeout }, callback) => {
     const done = callback as (error: Error | null, socket?: Socket) => void;
     tunnel(timeout)
       .catch((error: unknown) => {
-        throw connectErrorAt(place, withCode(error));
+        throw toConnectError(endpoint, error);
       })
       .then((socket) => dial(socket).setTimeout(KEEP_ALIVE_MS))
       .then((socket) => done(null, socket), done);
@@ -37,7 +37,7 @@ export async function proxyAgent(connection: Pick<Connection, 'server' | 'tls'>,
 async function tunnelTo(target: { readonly host: string; readonly port: number }, proxy: URL): Promise<Tunnel> {
   if (proxy.protocol.startsWith('socks')) {
     const { socksTunnel } = await import('./socks-tunnel.ts');
-    return socksTunnel(proxy.href, target.host, target.port);
+    return socksTunnel(proxy, target);
   }
   const authority = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${target.port}`;
   return (idleMs) => connectThrough(proxy, authority, idleMs);
@@ -50,15 +50,15 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
     method: 'CONNECT',
     host,
     port: proxy.port,
-    // Else the certificate of the proxy would have to be that of the server, whom the header names.
+    // Else Node would expect the certificate of the host in the header, which is the server's.
     servername: isIP(host) === 0 ? host : '',
     path: authority,
     headers: { host: authority, ...credentials(proxy) },
     agent: false,
     timeout: idleMs,
   });
-  const { name } = proxyAt(proxy);
-  const refuse = (status: number | undefined) => reject(new ConnectError(`${name} answered ${refusalWords(status)}`));
+  const { name } = proxyEndpoint(proxy);
+  const refuse = (status: number | undefined) => reject(new ConnectError(`${name} answered ${describeStatus(status)}`));
   request.once('error', reject);
   request.once('timeout', () => request.destroy(new ConnectError(`${name} says nothing`)));
   request.once('response', (answer) => {
@@ -76,13 +76,7 @@ function connectThrough(proxy: URL, authority: string, idleMs: number | undefine
   return promise;
 }
 
-/** The SOCKS library has the code in its message, which may hold more than is to be told. */
-function withCode(error: unknown): unknown {
-  const { code, message = '' } = error as NodeJS.ErrnoException;
-  return code || error instanceof ConnectError ? error : { code: /\bE[A-Z]{4,}\b/.exec(message)?.[0] };
-}
-
-function refusalWords(status: number | undefined): string {
+function describeStatus(status: number | undefined): string {
   if (status === 407) return '407; it wants other credentials than those in the URL of the proxy';
   return status === 403 ? '403; it does not let us through to the API server' : String(status);
 }

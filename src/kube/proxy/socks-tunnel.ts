@@ -1,17 +1,46 @@
-import { EventEmitter } from 'node:events';
-import type { RequestOptions } from 'node:https';
-import type { Socket } from 'node:net';
-import { KubeConfig } from '@kubernetes/client-node';
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { SocksClient } from 'socks';
+import { ConnectError, proxyEndpoint, toConnectError } from '../wire/connect-error.ts';
+
+// In the protocol a length is one byte.
+const MAX_CREDENTIAL_BYTES = 255;
+const TIMEOUT_MS = 30_000;
 
 /**
- * Opens connections through a SOCKS proxy, as client-node knows how to. The library is large (60 MB of memory): this
- * file is imported only when a kubeconfig asks for it.
+ * Opens connections through a SOCKS proxy. As with kubectl, the proxy resolves the name of the server, for `socks5` as
+ * well as for `socks5h`. Only `socks4` needs it resolved here: its protocol carries nothing but IPv4 addresses.
  */
-export async function socksTunnel(proxyUrl: string, host: string, port: number): Promise<() => Promise<Socket>> {
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser({ name: '', server: 'https://unused', skipTLSVerify: false, proxyUrl }, { name: '' });
-  const options: RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  const socks = options.agent as unknown as { connect(request: EventEmitter, target: object): Promise<Socket> };
-  return () => socks.connect(new EventEmitter(), { host, port, secureEndpoint: false });
+export function socksTunnel(proxy: URL, { host, port }: { readonly host: string; readonly port: number }) {
+  const endpoint = proxyEndpoint(proxy);
+  const [userId = '', password = ''] = [proxy.username, proxy.password].map(decodeURIComponent);
+  if (Math.max(Buffer.byteLength(userId), Buffer.byteLength(password)) > MAX_CREDENTIAL_BYTES) {
+    throw new Error(`the user name or password for ${endpoint.name} has more than ${MAX_CREDENTIAL_BYTES} bytes`);
+  }
+  const address = { host: proxy.hostname.replace(/^\[|\]$/g, ''), port: Number(proxy.port || 1080) };
+  const type: 4 | 5 = proxy.protocol.startsWith('socks4') ? 4 : 5;
+  const command = { proxy: { ...address, type, userId, password }, command: 'connect' } as const;
+  return async (timeout = TIMEOUT_MS): Promise<Socket> => {
+    let socket: Socket | undefined;
+    try {
+      const target = proxy.protocol === 'socks4:' ? (await lookup(host, { family: 4 })).address : host;
+      // Connected here, because the library drops the code of an error.
+      socket = connect(address);
+      await once(socket, 'connect', { signal: AbortSignal.timeout(timeout) });
+      const destination = { host: target, port };
+      await SocksClient.createConnection({ ...command, destination, existing_socket: socket, timeout });
+      return socket;
+    } catch (error) {
+      socket?.destroy();
+      const { code, message } = error as NodeJS.ErrnoException;
+      // Not the library's error itself, which has the password in its options; its messages are fixed texts.
+      throw code
+        ? toConnectError(endpoint, error)
+        : new ConnectError(`${endpoint.name}: ${message}${cureFor(message)}`);
+    }
+  };
 }
+
+const cureFor = (message: string): string =>
+  /authentication|Ident/i.test(message) ? '; it wants other credentials than those in the URL of the proxy' : '';

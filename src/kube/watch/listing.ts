@@ -1,27 +1,26 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { isSecret, type Resource } from '../../api/resources.ts';
-import type { Scope } from '../client.ts';
+import type { ListScope } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { query, resourcePath } from '../resource-path.ts';
-import { failure } from '../wire/failures.ts';
-import type { Opened } from '../wire/secret-json.ts';
+import { localError } from '../wire/call-errors.ts';
+import type { Erasable } from '../wire/secret-json.ts';
 import type { Call, Transport } from '../wire/transport.ts';
 
 export interface ListOptions {
-  /** Names, labels, annotations and versions, without data, spec and status. */
+  /** Objects without data, spec and status. */
   readonly metadataOnly?: boolean | undefined;
-  /** Objects per page. */
   readonly limit?: number | undefined;
-  /** As it was at this very version; `Expired` where the server has forgotten it, which takes minutes. */
+  /** The list as it was at exactly this version; fails with `Expired` when the server has forgotten it, after minutes. */
   readonly atVersion?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[];
   /** The same on all pages of a listing; a watch may start from it. */
   readonly resourceVersion: string;
-  /** This page begins the listing; on a page in the middle: all pages before it are void, the server forgot them. */
+  /** The first page of a listing, or of one that started over: then the pages before it are void. */
   readonly fresh: boolean;
   /** False where the items carry metadata only. */
   readonly full: boolean;
@@ -29,20 +28,19 @@ export interface Page<T> {
 
 // client-go: tools/pager.
 const PAGE_SIZE = 500;
-// For each page the server goes through all that is still to come, so that many small pages of a long list take time that
-// grows with its square. Pages of metadata therefore grow with the list: by one object for so many that were listed.
+// For each page the server reads all objects that are still to come, so the time for small pages grows with the square of
+// the list. Pages of metadata therefore grow: by one object for each so many that were listed.
 const LISTED_PER_ITEM = 40;
-const MAX_LIGHT_PAGE = 2000;
+const MAX_METADATA_PAGE = 2000;
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
-// How often a listing may begin anew because its position was forgotten (five minutes each) before it counts as failed.
+// How often a listing may start over because the server forgot its position, which takes five minutes each time.
 const MAX_RESTARTS = 3;
 
-interface Subject {
+interface ListTarget {
   readonly resource: Resource;
-  readonly scope: Scope;
+  readonly scope: ListScope;
 }
 
-/** How far a listing has come. */
 interface Progress {
   readonly next: string | undefined;
   readonly limit: number;
@@ -52,19 +50,19 @@ interface Progress {
 /** The pages of a listing; see `KubeClient.list`. */
 export async function* listPages<T>(
   transport: Transport,
-  subject: Subject,
+  target: ListTarget,
   options: ListOptions,
-): AsyncGenerator<Page<T>, void> {
+): AsyncGenerator<ListPage<T>, void> {
   let progress: Progress = { next: undefined, limit: options.limit ?? PAGE_SIZE, restarts: 0 };
-  let largest = options.limit ?? MAX_LIGHT_PAGE;
+  let largest = options.limit ?? MAX_METADATA_PAGE;
   let listed = 0;
   for (;;) {
-    const call = listCall(subject, options, progress);
-    let list: Opened<RawList>;
+    const call = listCall(target, options, progress);
+    let list: Erasable<RawList>;
     try {
-      list = await transport.opened(call);
+      list = await transport.erasable(call);
     } catch (error) {
-      progress = anotherWay(progress, error);
+      progress = retryWith(progress, error);
       largest = Math.min(largest, progress.limit);
       continue;
     }
@@ -82,8 +80,8 @@ export async function* listPages<T>(
   }
 }
 
-/** Begins anew where the server has forgotten the position, asks for less where a page was too large; else throws. */
-function anotherWay(progress: Progress, error: unknown): Progress {
+/** Starts over where the server forgot the position, asks for smaller pages where one was too large; else throws. */
+function retryWith(progress: Progress, error: unknown): Progress {
   const { next, limit, restarts } = progress;
   if (next !== undefined && restarts < MAX_RESTARTS && KubeError.is(error, 'Expired', 'Gone')) {
     return { limit, next: undefined, restarts: restarts + 1 };
@@ -98,10 +96,9 @@ interface RawList {
   readonly items?: readonly unknown[] | null;
 }
 
-function listCall({ resource, scope }: Subject, options: ListOptions, { next, limit }: Progress): Call {
+function listCall({ resource, scope }: ListTarget, options: ListOptions, { next, limit }: Progress): Call {
   return {
     verb: 'list',
-    method: 'GET',
     resource: resource.plural,
     path: resourcePath(resource, scope.namespace),
     query: query({
@@ -118,12 +115,12 @@ function listCall({ resource, scope }: Subject, options: ListOptions, { next, li
   };
 }
 
-function readPage<T>(call: Call, list: RawList, fresh: boolean): Page<T> {
+function readPage<T>(call: Call, list: RawList, fresh: boolean): ListPage<T> {
   const resourceVersion = list?.metadata?.resourceVersion;
   const items = list?.items ?? [];
-  // Somebody's empty `{}` is not an empty list: taken for one, every object would count as deleted.
+  // An empty `{}` from a proxy must not pass for an empty list: every object would count as deleted.
   if (typeof resourceVersion !== 'string' || !Array.isArray(items) || !items.every(isKubeObject)) {
-    throw failure(call, 'BadAnswer', 'the answer is not a list');
+    throw localError(call, 'BadAnswer', 'the answer is not a list');
   }
   return {
     items: items as readonly unknown[] as readonly T[],
@@ -133,7 +130,7 @@ function readPage<T>(call: Call, list: RawList, fresh: boolean): Page<T> {
   };
 }
 
-/** True where name and resourceVersion are present, without which nothing can be done with an object. */
+/** Whether it has the name and resourceVersion that everything here relies on. */
 export function isKubeObject(value: unknown): value is KubeObject {
   const metadata = (value as KubeObject | null | undefined)?.metadata;
   return typeof metadata?.resourceVersion === 'string' && typeof metadata.name === 'string';

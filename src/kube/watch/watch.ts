@@ -1,46 +1,46 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { refusal } from '../kube-error.ts';
-import { bodyFailure, failure } from '../wire/failures.ts';
+import { localError, toCallError } from '../wire/call-errors.ts';
 import { LineSplitter } from '../wire/json-lines.ts';
 import { type Call, parse, type Transport } from '../wire/transport.ts';
 import { isKubeObject } from './listing.ts';
 
-/** What a watch says. A BOOKMARK's object carries a resourceVersion and nothing else. */
-export interface RawEvent {
+/** An event of a watch. The object of a BOOKMARK has a resourceVersion and nothing else. */
+export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: KubeObject;
 }
 
-/** etcd refuses requests over 1.5 MiB; the rest is room for escapes, managedFields and raised limits. */
+// etcd refuses objects over 1.5 MiB; the rest is room for escapes, managedFields and raised limits.
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * The events of one watch, until the server ends it. Throws a KubeError where it breaks, where the server says ERROR
- * (`Expired`: the position is forgotten), and `TooLarge` for an event that we are not ready to hold.
+ * The events of one watch, until the server ends it. Throws a KubeError if it breaks, if the server sends ERROR (`Expired`:
+ * it has forgotten the position), and `TooLarge` for an event over our limit.
  */
 export async function* watchEvents(
   transport: Transport,
   call: Call,
-  opened?: () => void,
-): AsyncGenerator<RawEvent, void> {
+  onOpen?: () => void,
+): AsyncGenerator<WatchEvent, void> {
   const answer = await transport.open(call);
-  opened?.();
+  onOpen?.();
   const lines = new LineSplitter(MAX_LINE_BYTES);
   try {
     for await (const chunk of answer.pieces()) {
       const complete = lines.push(chunk);
-      if (!complete) throw failure(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
+      if (!complete) throw localError(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
       for (const line of complete) {
-        const read = parse<ParsedEvent | null>(call, line);
+        const parsed = parse<ParsedEvent | null>(call, line);
         try {
-          yield asEvent(call, read?.value);
+          yield asEvent(call, parsed?.value);
         } finally {
-          read?.erase();
+          parsed?.erase();
         }
       }
     }
   } catch (error) {
-    throw bodyFailure(call, error);
+    throw toCallError(call, error);
   } finally {
     lines.clear();
   }
@@ -53,13 +53,13 @@ interface ParsedEvent {
   readonly object?: unknown;
 }
 
-function asEvent(call: Call, event: ParsedEvent | null | undefined): RawEvent {
+function asEvent(call: Call, event: ParsedEvent | null | undefined): WatchEvent {
   const object = event?.object as KubeObject | null | undefined;
   // A bookmark has a resourceVersion and no name.
-  if (event?.type === 'BOOKMARK' && typeof object?.metadata?.resourceVersion === 'string') return event as RawEvent;
-  if (CHANGES.has(event?.type) && isKubeObject(object)) return event as RawEvent;
+  if (event?.type === 'BOOKMARK' && typeof object?.metadata?.resourceVersion === 'string') return event as WatchEvent;
+  if (CHANGES.has(event?.type) && isKubeObject(object)) return event as WatchEvent;
   if (event?.type === 'ERROR') {
     throw refusal(call, (event.object as { readonly code?: number } | null)?.code ?? 500, event.object);
   }
-  throw failure(call, 'BadAnswer', 'a line of the watch is not an event');
+  throw localError(call, 'BadAnswer', 'a line of the watch is not an event');
 }

@@ -69,6 +69,11 @@ test('news before the answer are passed over', () => {
 test.each([
   ['the server says close', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\nConnection: close\r\n\r\na'],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na'],
+  ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\na'],
+  [
+    'a length and chunks',
+    'HTTP/1.1 200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
+  ],
   ['more follows than was asked for', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nabc'],
 ])('not to be used again: %s', (_, text) => {
   expect(read([text]).told).toEqual([{ status: 200, body: 'a', reusable: false }]);
@@ -77,6 +82,11 @@ test.each([
 test.each([
   ['not HTTP', '{"a":1}\r\n\r\n'],
   ['a chunk without a size', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-5\r\nabc'],
+  ['a chunk whose size is more than a number', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3g\r\nabc'],
+  ['a chunk longer than its size', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n'],
+  ['a length that is no number', 'HTTP/1.1 200 OK\r\ncontent-length: 5, 5\r\n\r\nabcde'],
+  ['a length thrice', `HTTP/1.1 200 OK${'\r\ncontent-length: 1'.repeat(3)}\r\n\r\na`],
+  ['a status of four digits', 'HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n'],
   ['a head without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`],
 ])('refused: %s', (_, text) => {
   expect(() => read([text])).toThrow();
@@ -101,7 +111,7 @@ test('what is told does not depend on where the network cuts', () => {
       (all, cuts) => {
         const pieces = all.flatMap(({ wire }) => {
           const places = [0, ...cuts.map((cut) => cut % (wire.length + 1)), wire.length].sort((a, b) => a - b);
-          return places.slice(1).map((place, index) => wire.slice(places[index], place));
+          return places.slice(1).map((endpoint, index) => wire.slice(places[index], endpoint));
         });
         expect(read(pieces).told).toEqual(all.map(({ text }) => ({ status: 200, body: text, reusable: true })));
       },

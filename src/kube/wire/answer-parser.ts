@@ -1,6 +1,6 @@
-/** What is told of an HTTP answer as its bytes come in. */
+/** Called with the parts of an HTTP answer as its bytes arrive. */
 export interface AnswerListener {
-  /** `text`: all of the head, for who wants to look for more in it. */
+  /** `text` is the whole head. */
   head(status: number, retryAfter: string | undefined, text: string): void;
   data(bytes: Buffer): void;
   /** `reusable`: the connection may carry another exchange. */
@@ -13,28 +13,31 @@ type Stage = 'head' | 'sized' | 'until closed' | 'chunk size' | 'chunk' | 'chunk
 const MAX_HEAD_BYTES = 64 * 1024;
 const MORE = -1;
 
-// The only fields that matter to us.
-const CHUNKED = /\r\ntransfer-encoding:[^\r]*\bchunked[ \t]*(\r|$)/i;
-const LENGTH = /\r\ncontent-length:[ \t]*(\d+)/i;
+const STATUS = /^HTTP\/1\.\d (\d{3})(?: |\r\n|$)/;
+// The fields that say where the body ends: [1] a valid length, [2] any encoding, [3] the only one that we support.
+const FRAMING =
+  /\r\n(?:content-length:[ \t]*(?:(\d{1,15})[ \t]*(?=\r\n|$))?|(transfer-encoding):[ \t]*(?:(chunked)[ \t]*(?=\r\n|$))?)/gi;
+const CHUNK_SIZE = /^([\da-f]{1,13})[ \t]*(?:;|$)/i;
 const CLOSE = /^HTTP\/1\.0|\r\nconnection:[^\r]*\bclose\b/i;
 const RETRY_AFTER = /\r\nretry-after:[ \t]*([^\r]*)/i;
 const DATE = /\r\ndate:[ \t]*([^\r]*)/i;
 
-/** The date that the head of an answer gives. Not told with each: hardly any is looked at. */
+/** The Date field of a head. Not handed over with every answer, because few are looked at. */
 export const dateIn = (head: string): string | undefined => DATE.exec(head)?.[1];
 
 /**
  * Reads HTTP/1.1 answers off a connection, one after the other.
  *
  * Invariants
- *  1. What is told does not depend on where the network cut the bytes, but for the pieces of a body.
- *  2. No body is held here, and of a head no more than its limit.
- *  3. Bytes that are no answer throw, after which the connection is of no use.
+ *  1. The result does not depend on where the network cut the bytes, except for how a body is cut into pieces.
+ *  2. Bodies are not kept here, and of a head no more than its limit.
+ *  3. Throws for bytes that are not an answer, or whose end is not plain; the connection cannot be used any more.
  */
 export class AnswerParser {
   readonly #listener: AnswerListener;
   #stage: Stage = 'head';
-  #held: Buffer | undefined;
+  /** The beginning of a head or line whose end has not arrived. */
+  #partial: Buffer | undefined;
   /** Bytes of the body, or of its present chunk, that are still to come. */
   #left = 0;
   #reusable = true;
@@ -45,23 +48,23 @@ export class AnswerParser {
   }
 
   push(chunk: Buffer): void {
-    const bytes = this.#held ? joined(this.#held, chunk) : chunk;
-    this.#held = undefined;
+    const bytes = this.#partial ? joined(this.#partial, chunk) : chunk;
+    this.#partial = undefined;
     let at = 0;
     while (at < bytes.length && !this.#isComplete) {
       const next = this.#step(bytes, at);
       if (next === MORE) {
         if (bytes.length - at > MAX_HEAD_BYTES) throw new Error('the head of the answer is too long');
-        this.#held = bytes.subarray(at);
+        this.#partial = bytes.subarray(at);
         return;
       }
       at = next;
     }
-    // Nobody has asked for what follows an answer.
+    // Bytes after the answer belong to no request: the connection is not used again.
     if (this.#isComplete) this.#end(this.#reusable && at === bytes.length);
   }
 
-  /** The server has closed the connection; true if that was the proper end of an answer. */
+  /** The server has closed the connection; true if that is how the answer was to end. */
   close(): boolean {
     if (this.#stage !== 'until closed') return false;
     this.#end(false);
@@ -87,31 +90,35 @@ export class AnswerParser {
     const end = bytes.indexOf('\r\n\r\n', at);
     if (end < 0) return MORE;
     const head = bytes.toString('latin1', at, end);
-    const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
+    const status = Number(STATUS.exec(head)?.[1]);
     if (!status) throw new Error('the answer is not HTTP/1.1');
-    // "Continue", and other news before the answer proper.
+    // 1xx: the answer itself is still to come.
     if (status >= 200) this.#begin(status, head);
     return end + 4;
   }
 
   #begin(status: number, head: string): void {
+    FRAMING.lastIndex = 0;
+    const framing = FRAMING.exec(head);
+    const second = framing && FRAMING.exec(head);
+    if (second && FRAMING.test(head)) throw new Error('the answer says three times where it ends');
     const isEmpty = status === 204 || status === 304;
-    const isChunked = CHUNKED.test(head);
-    const length = LENGTH.exec(head)?.[1];
-    this.#reusable = !CLOSE.test(head);
-    this.#left = isEmpty || isChunked ? 0 : Number(length ?? Number.POSITIVE_INFINITY);
+    const isChunked = !isEmpty && (framing?.[3] ?? second?.[3]) !== undefined;
+    // If the server goes by the other of the two, its next bytes belong to this answer.
+    this.#reusable = !second && !CLOSE.test(head);
+    this.#left = isEmpty || isChunked ? 0 : lengthIn(framing, second);
     this.#listener.head(status, RETRY_AFTER.exec(head)?.[1], head);
-    if (isChunked && !isEmpty) this.#stage = 'chunk size';
+    if (isChunked) this.#stage = 'chunk size';
     else if (this.#left === 0) this.#isComplete = true;
-    else this.#stage = length === undefined ? 'until closed' : 'sized';
+    else this.#stage = this.#left === Number.POSITIVE_INFINITY ? 'until closed' : 'sized';
   }
 
   #chunkSize(bytes: Buffer, at: number): number {
     const end = bytes.indexOf('\r\n', at);
     if (end < 0) return MORE;
-    const size = /^[\da-f]+/i.exec(bytes.toString('latin1', at, end))?.[0] ?? '';
+    const size = CHUNK_SIZE.exec(bytes.toString('latin1', at, end))?.[1];
+    if (size === undefined) throw new Error('the answer has a chunk without a size');
     this.#left = Number.parseInt(size, 16);
-    if (Number.isNaN(this.#left)) throw new Error('the answer has a chunk without a size');
     this.#stage = this.#left === 0 ? 'trailer' : 'chunk';
     return end + 2;
   }
@@ -130,8 +137,9 @@ export class AnswerParser {
   #line(bytes: Buffer, at: number): number {
     const end = bytes.indexOf('\r\n', at);
     if (end < 0) return MORE;
-    if (this.#stage === 'chunk end') this.#stage = 'chunk size';
-    else if (end === at) this.#isComplete = true;
+    if (this.#stage === 'trailer') this.#isComplete = end === at;
+    else if (end === at) this.#stage = 'chunk size';
+    else throw new Error('the answer has a chunk that is longer than its size');
     return end + 2;
   }
 
@@ -142,9 +150,17 @@ export class AnswerParser {
   }
 }
 
-/** What a body is made of is handed over, for good: no second copy of it is left behind. */
-function joined(held: Buffer, chunk: Buffer): Buffer {
-  const bytes = Buffer.concat([held, chunk]);
+/** Without a length, or in an unknown encoding, the body ends when the connection is closed. */
+function lengthIn(framing: RegExpExecArray | null, second: RegExpExecArray | null): number {
+  if (!framing || (framing[2] ?? second?.[2])) return Number.POSITIVE_INFINITY;
+  const isInvalid = framing[1] === undefined || (second && second[1] === undefined);
+  if (isInvalid) throw new Error('the answer has a length that is no number');
+  return Number(framing[1]);
+}
+
+/** The bytes of `chunk` may belong to a Secret: they are overwritten, because the reader only overwrites the copy. */
+function joined(partial: Buffer, chunk: Buffer): Buffer {
+  const bytes = Buffer.concat([partial, chunk]);
   chunk.fill(0);
   return bytes;
 }

@@ -11,8 +11,8 @@ for (const alphabet of [`${LETTERS}+/`, `${LETTERS}-_`]) {
 }
 
 /**
- * Decodes base64 that stands in a JSON string, from bytes to bytes: Node's own decoder wants a string, and a string cannot be
- * overwritten. Returns how many bytes were written. What is no base64 is passed over, as Buffer does.
+ * Decodes the base64 of a JSON string, from bytes to bytes: Node's decoder needs a string, which cannot be overwritten.
+ * Returns how many bytes were written. Skips what is not base64, as Buffer does.
  */
 export function decodeBase64(from: Uint8Array, to: Uint8Array): number {
   let at = 0;
@@ -23,7 +23,7 @@ export function decodeBase64(from: Uint8Array, to: Uint8Array): number {
       ((SIX_BITS[from[at + 1] as number] as number) << 12) |
       ((SIX_BITS[from[at + 2] as number] as number) << 6) |
       (SIX_BITS[from[at + 3] as number] as number);
-    // Padding, an escape, or nothing that belongs there.
+    // Padding, an escape, or a character that is not base64.
     if (bits < 0) break;
     to[out] = bits >> 16;
     to[out + 1] = bits >> 8;
@@ -51,7 +51,7 @@ function decodeSlowly(from: Uint8Array, to: Uint8Array): number {
   return out;
 }
 
-/** The characters that a JSON string means. Those that an escape of one letter means are none of base64, but for one. */
+/** The characters of a JSON string. Of the escapes with one letter only `\/` is a character of base64; the rest is skipped. */
 function* unescaped(from: Uint8Array): Generator<number, void> {
   for (let at = 0; at < from.length; at += 1) {
     const character = from[at] as number;

@@ -1,7 +1,7 @@
 /** Nothing has been sent or received for too long. */
 export class IdleTimeout extends Error {}
 
-/** Why there was no connection or no credential, in words that may be told to anybody. */
+/** Why there is no connection or no credential. The message is safe to log: it holds no credential. */
 export class ConnectError extends Error {
   readonly code: string | undefined;
 
@@ -11,63 +11,65 @@ export class ConnectError extends Error {
   }
 }
 
-/** Who did not answer as expected. */
-export interface Place {
-  /** As it is called in messages: `10.0.0.1:6443`, `the proxy corp:3128`. Nothing of a URL's credentials. */
+/** The server or proxy that an error message is about. */
+export interface Endpoint {
+  /** As it is called in messages: `10.0.0.1:6443`, `the proxy corp:3128`. Without the credentials that a URL may hold. */
   readonly name: string;
-  /** What helps where its certificate is not trusted. */
-  readonly trust: string;
+  /** What to do where its certificate is not trusted. */
+  readonly trustHint: string;
 }
 
-export const serverAt = (server: URL, proxy?: URL): Place => ({
-  name: proxy ? `${addressOf(server)} through the proxy ${addressOf(proxy)}` : addressOf(server),
-  trust:
+export const serverEndpoint = (server: URL, proxy?: URL): Endpoint => ({
+  name: proxy ? `${hostPort(server)} through the proxy ${hostPort(proxy)}` : hostPort(server),
+  trustHint:
     "see whether the kubeconfig's certificate authority, or the ServiceAccount's ca.crt, is the one of this server",
 });
 
-export const proxyAt = (proxy: URL): Place => ({
-  name: `the proxy ${addressOf(proxy)}`,
-  trust: 'name the file of its certificate authority in NODE_EXTRA_CA_CERTS',
+export const proxyEndpoint = (proxy: URL): Endpoint => ({
+  name: `the proxy ${hostPort(proxy)}`,
+  trustHint: 'name the file of its certificate authority in NODE_EXTRA_CA_CERTS',
 });
 
-const PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
+const SOCKS_PORT = '1080';
 
-/** Host and port alone: a URL may hold a password. */
-export const addressOf = ({ protocol, hostname, port }: URL): string =>
-  `${hostname}:${port || (PORTS[protocol] ?? '1080')}`;
+const hostPort = ({ protocol, hostname, port }: URL): string =>
+  `${hostname}:${port || (DEFAULT_PORTS[protocol] ?? SOCKS_PORT)}`;
 
-// Until a connection can be used. A server that is there takes milliseconds; a SYN that was lost is sent again after 1, 3
-// and 7 s.
-const DIAL_MS = 10_000;
+// A server that is up takes milliseconds. A lost SYN is sent again after 1, 3 and 7 s.
+const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Fails a connection that is not ready in time; to be called off as soon as it is. */
-export function dialLimit({ name }: Place, fail: (error: ConnectError) => void): () => void {
-  const words = `no connection to ${name} within ${DIAL_MS / 1000} s; is the address right, and does a firewall let us through?`;
-  const timer = setTimeout(() => fail(new ConnectError(words)), DIAL_MS);
+/** Calls `fail` unless the returned function is called in time: as soon as the connection can be used. */
+export function connectTimeout({ name }: Endpoint, fail: (error: ConnectError) => void): () => void {
+  const seconds = CONNECT_TIMEOUT_MS / 1000;
+  const message = `no connection to ${name} within ${seconds} s; is the address right, and does a firewall let us through?`;
+  const timer = setTimeout(() => fail(new ConnectError(message)), CONNECT_TIMEOUT_MS);
   return () => clearTimeout(timer);
 }
 
-export const idleTimeoutAt = ({ name }: Place, ms: number | undefined): IdleTimeout =>
+export const toIdleTimeout = ({ name }: Endpoint, ms: number | undefined): IdleTimeout =>
   new IdleTimeout(`${name} has said nothing${ms ? ` for ${ms / 1000} s` : ''}`);
 
-/** What broke a connection, in plain words; what is in plain words already stays. */
-export function connectErrorAt(place: Place, error: unknown): Error {
+/** Explains an error of a socket by its code. The error's own message is not used: it may hold anything. */
+export function toConnectError(
+  endpoint: Endpoint,
+  error: unknown,
+  withoutCode = `${endpoint.name}: the answer broke off`,
+): Error {
   if (error instanceof ConnectError || error instanceof IdleTimeout) return error;
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (!code || !/^[A-Z][A-Z0-9_]+$/.test(code)) return new ConnectError(`${place.name}: the answer broke off`);
-  const [what, cure] = meaningOf(code, place, (error as { readonly hostname?: string }).hostname);
-  return new ConnectError(`${place.name}: ${what} (${code})${cure === undefined ? '' : `; ${cure}`}`, code);
+  const { code, hostname } = (error ?? {}) as NodeJS.ErrnoException & { readonly hostname?: string };
+  if (!code || !/^[A-Z][A-Z0-9_]+$/.test(code)) return new ConnectError(withoutCode);
+  const [what, cure] = explain(code, endpoint, hostname);
+  return new ConnectError(`${endpoint.name}: ${what} (${code})${cure === undefined ? '' : `; ${cure}`}`, code);
 }
 
-/** A connection that could not even be tried. */
-export function notOpened(place: Place, error: unknown): Error {
-  const { code } = error as NodeJS.ErrnoException;
-  return code ? connectErrorAt(place, error) : new ConnectError(`no connection to ${place.name} could be opened`);
-}
+/** The same for a connection that could not even be started. */
+export const toOpenError = (endpoint: Endpoint, error: unknown): Error =>
+  toConnectError(endpoint, error, `no connection to ${endpoint.name} could be opened`);
 
-type Meaning = readonly [what: string, cure?: string];
+type Explanation = readonly [what: string, cure?: string];
 
-const MEANINGS: Readonly<Record<string, Meaning>> = {
+const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: ['the connection was refused', 'is it running, and is this its port?'],
   ETIMEDOUT: ['it does not answer', 'is the address right, and does a firewall let us through?'],
   EHOSTUNREACH: ['there is no way to this host'],
@@ -95,10 +97,10 @@ const UNTRUSTED = new Set([
   'CERT_UNTRUSTED',
 ]);
 
-function meaningOf(code: string, { trust }: Place, host = 'of this name'): Meaning {
+function explain(code: string, { trustHint }: Endpoint, host = 'of this name'): Explanation {
   if (code === 'ENOTFOUND') return [`there is no host ${host}`, 'is the name right, and does DNS work here?'];
   if (code === 'EAI_AGAIN') return [`no DNS server tells where host ${host} is`];
-  if (UNTRUSTED.has(code)) return ['its certificate is not trusted', trust];
+  if (UNTRUSTED.has(code)) return ['its certificate is not trusted', trustHint];
   if (/^ERR_SSL_.*ALERT_/.test(code)) return ['it refuses our TLS connection', 'see the client certificate'];
-  return MEANINGS[code] ?? ['the connection failed'];
+  return EXPLANATIONS[code] ?? ['the connection failed'];
 }

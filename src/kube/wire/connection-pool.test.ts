@@ -24,10 +24,10 @@ async function listen(): Promise<{ readonly port: number; readonly server: Serve
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-const place = { name: 'api.test:6443', trust: '' };
+const endpoint = { name: 'api.test:6443', trustHint: '' };
 
-function wire(dial: ConstructorParameters<typeof ConnectionPool>[0], maxLines: number): ConnectionPool {
-  const lines = new ConnectionPool(dial, place, maxLines);
+function wire(dial: ConstructorParameters<typeof ConnectionPool>[0], maxSockets: number): ConnectionPool {
+  const lines = new ConnectionPool(dial, endpoint, maxSockets);
   cleanUp.push(() => lines.close());
   return lines;
 }

@@ -1,97 +1,97 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { AnswerParser, dateIn } from './answer-parser.ts';
-import { connectErrorAt, dialLimit, idleTimeoutAt, notOpened, type Place } from './connect-error.ts';
-import type { Carrier, Exchange, Request, Wire } from './exchange.ts';
+import { connectTimeout, type Endpoint, toConnectError, toIdleTimeout, toOpenError } from './connect-error.ts';
+import type { Dispatcher, Exchange, ExchangeSocket, Request } from './exchange.ts';
 
-/** Opens a connection to the server; throws where it cannot even begin. */
+/** Opens a connection to the server; throws where it cannot even be started. */
 type Dial = () => Socket;
 
-// The API server closes idle connections after 90 s, many load balancers after 60 s. We must be first: a write on a
-// connection that is just being closed is neither known to be done nor known to be not done.
+// The API server closes idle connections after 90 s, many load balancers after 60 s. We close them first: if the server
+// closes a connection while we write on it, nobody knows whether the write was carried out.
 const KEEP_ALIVE_MS = 50_000;
-// A burst may open hundreds, at 60 KB each: those that are more than a few changes need are closed when it is over.
+// A burst may open hundreds of connections, at 60 KB each. Idle ones beyond the first few are closed soon.
 const KEPT = 8;
 const SURPLUS_MS = 3000;
 
 /**
- * Kept connections to one server, each of which carries one exchange at a time; the one used last is used first.
+ * Connections to one server that are kept for reuse, each with one exchange at a time; the one used last is used first.
  *
- * Node's own HTTP client would do, for twice the processor time: an exchange of a few hundred bytes is all overhead.
+ * Not Node's HTTP client, which takes twice the CPU time: an exchange of a few hundred bytes is all overhead.
  */
-export class ConnectionPool implements Wire {
+export class ConnectionPool implements Dispatcher {
   readonly #dial: Dial;
-  readonly #place: Place;
-  readonly #maxLines: number;
-  readonly #lines = new Set<Line>();
-  readonly #idle: Line[] = [];
+  readonly #endpoint: Endpoint;
+  readonly #maxSockets: number;
+  readonly #sockets = new Set<PooledSocket>();
+  readonly #idle: PooledSocket[] = [];
   readonly #waiting: Exchange[] = [];
   #closed = false;
 
-  constructor(dial: Dial, place: Place, maxLines: number) {
+  constructor(dial: Dial, endpoint: Endpoint, maxSockets: number) {
     this.#dial = dial;
-    this.#place = place;
-    this.#maxLines = maxLines;
+    this.#endpoint = endpoint;
+    this.#maxSockets = maxSockets;
   }
 
   send(exchange: Exchange): void {
-    const line = this.#nextIdle();
-    if (this.#closed) exchange.breakOff(new Error('closed'));
-    else if (line) line.carry(exchange);
-    else if (this.#lines.size < this.#maxLines) this.#open(exchange);
+    const socket = this.#nextIdle();
+    if (this.#closed) exchange.fail(new Error('closed'));
+    else if (socket) socket.start(exchange);
+    else if (this.#sockets.size < this.#maxSockets) this.#open(exchange);
     else this.#waiting.push(exchange);
   }
 
-  forgetIdle(): void {
-    for (const line of this.#idle.splice(0)) line.destroy();
+  closeIdle(): void {
+    for (const socket of this.#idle.splice(0)) socket.destroy();
   }
 
   close(): void {
     this.#closed = true;
-    for (const exchange of this.#waiting.splice(0)) exchange.breakOff(new Error('closed'));
-    for (const line of this.#lines) line.destroy();
+    for (const exchange of this.#waiting.splice(0)) exchange.fail(new Error('closed'));
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   #open(exchange: Exchange): void {
     try {
-      const line: Line = new Line(this.#dial(), this.#place, {
-        free: () => this.#free(line),
-        gone: () => this.#gone(line),
-        stale: () => this.forgetIdle(),
+      const socket: PooledSocket = new PooledSocket(this.#dial(), this.#endpoint, {
+        onFree: () => this.#onFree(socket),
+        onClosed: () => this.#onClosed(socket),
+        onStale: () => this.closeIdle(),
       });
-      this.#lines.add(line);
-      line.carry(exchange);
+      this.#sockets.add(socket);
+      socket.start(exchange);
     } catch (error) {
-      exchange.breakOff(notOpened(this.#place, error));
+      exchange.fail(toOpenError(this.#endpoint, error));
     }
   }
 
-  #free(line: Line): void {
+  #onFree(socket: PooledSocket): void {
     const next = this.#nextWaiting();
-    if (next) line.carry(next);
+    if (next) socket.start(next);
     else {
-      // The last is used first: what lies above the first few is what only a burst needed.
-      line.rest(this.#idle.length < KEPT ? KEEP_ALIVE_MS : SURPLUS_MS);
-      this.#idle.push(line);
+      // The last is used first, so those beyond the first few are what only a burst needs.
+      socket.closeAfter(this.#idle.length < KEPT ? KEEP_ALIVE_MS : SURPLUS_MS);
+      this.#idle.push(socket);
     }
   }
 
-  #gone(line: Line): void {
-    this.#lines.delete(line);
-    const at = this.#idle.indexOf(line);
+  #onClosed(socket: PooledSocket): void {
+    this.#sockets.delete(socket);
+    const at = this.#idle.indexOf(socket);
     if (at >= 0) this.#idle.splice(at, 1);
-    while (this.#lines.size < this.#maxLines) {
+    while (this.#sockets.size < this.#maxSockets) {
       const next = this.#nextWaiting();
       if (!next) return;
       this.send(next);
     }
   }
 
-  /** One that is being closed is still among them for a moment. */
-  #nextIdle(): Line | undefined {
-    let line = this.#idle.pop();
-    while (line && !line.isOpen) line = this.#idle.pop();
-    return line;
+  /** Skips those that were destroyed and whose `close` event is still to come. */
+  #nextIdle(): PooledSocket | undefined {
+    let socket = this.#idle.pop();
+    while (socket && !socket.isOpen) socket = this.#idle.pop();
+    return socket;
   }
 
   #nextWaiting(): Exchange | undefined {
@@ -101,38 +101,37 @@ export class ConnectionPool implements Wire {
   }
 }
 
-interface LineOwner {
-  free(): void;
-  gone(): void;
-  /** The connection was kept, and no answer began on it: what broke it has hit the others that are kept as well. */
-  stale(): void;
+interface PoolCallbacks {
+  onFree(): void;
+  onClosed(): void;
+  /** A reused connection broke before an answer began: whatever broke it has broken the idle ones as well. */
+  onStale(): void;
 }
 
-/** One connection. */
-class Line implements Carrier {
+class PooledSocket implements ExchangeSocket {
   readonly #socket: Socket;
-  readonly #place: Place;
-  readonly #owner: LineOwner;
+  readonly #endpoint: Endpoint;
+  readonly #pool: PoolCallbacks;
   readonly #parser: AnswerParser;
   #exchange: Exchange | undefined;
-  readonly #dialled: () => void;
+  readonly #connected: () => void;
   #isUsed = false;
   #error: Error | undefined;
 
-  constructor(socket: Socket, place: Place, owner: LineOwner) {
+  constructor(socket: Socket, endpoint: Endpoint, pool: PoolCallbacks) {
     this.#socket = socket;
-    this.#place = place;
-    this.#owner = owner;
+    this.#endpoint = endpoint;
+    this.#pool = pool;
     this.#parser = new AnswerParser({
       head: (status, retryAfter, text) => this.#begin(status, retryAfter, text),
       data: (bytes) => this.#exchange?.push(bytes),
       end: (reusable) => this.#end(reusable),
     });
     socket.setNoDelay(true);
-    this.#dialled = dialLimit(place, (error) => this.#fail(error));
-    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', this.#dialled);
+    this.#connected = connectTimeout(endpoint, (error) => this.#fail(error));
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', this.#connected);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
-    socket.on('timeout', () => this.#fail(idleTimeoutAt(place, socket.timeout)));
+    socket.on('timeout', () => this.#fail(toIdleTimeout(endpoint, socket.timeout)));
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#close());
   }
@@ -141,19 +140,19 @@ class Line implements Carrier {
     return this.#socket.writable;
   }
 
-  carry(exchange: Exchange): void {
+  start(exchange: Exchange): void {
     this.#exchange = exchange;
-    exchange.carriedBy(this, this.#isUsed);
+    exchange.assign(this, this.#isUsed);
     this.#isUsed = true;
     this.#socket.setTimeout(exchange.headMs);
     this.#socket.ref();
     this.#socket.write(textOf(exchange.request));
   }
 
-  /** Closes unless it is used within so long. */
-  rest(ms: number): void {
+  /** Closes the idle connection after so long, unless another exchange is started. */
+  closeAfter(ms: number): void {
     this.#socket.setTimeout(ms);
-    // What waits for nothing must not keep a process alive.
+    // An idle connection must not keep the process alive.
     this.#socket.unref();
   }
 
@@ -166,7 +165,7 @@ class Line implements Carrier {
   }
 
   destroy(): void {
-    if (this.#exchange?.isReused && this.#exchange.status === 0) this.#owner.stale();
+    if (this.#exchange?.isReused && this.#exchange.status === 0) this.#pool.onStale();
     this.#socket.destroy();
   }
 
@@ -182,7 +181,7 @@ class Line implements Carrier {
   #begin(status: number, retryAfter: string | undefined, head: string): void {
     const exchange = this.#exchange;
     if (exchange && exchange.idleMs !== exchange.headMs) this.#socket.setTimeout(exchange.idleMs);
-    exchange?.begin(status, retryAfter, exchange.asksDate ? dateIn(head) : undefined);
+    exchange?.begin(status, retryAfter, exchange.wantsDate ? dateIn(head) : undefined);
   }
 
   #end(reusable: boolean): void {
@@ -191,7 +190,7 @@ class Line implements Carrier {
     if (!reusable) this.#socket.destroy();
     else {
       this.#socket.resume();
-      this.#owner.free();
+      this.#pool.onFree();
     }
     exchange?.complete();
   }
@@ -202,14 +201,14 @@ class Line implements Carrier {
   }
 
   #close(): void {
-    this.#dialled();
-    this.#owner.gone();
+    this.#connected();
+    this.#pool.onClosed();
     if (!this.#error && this.#parser.close()) return;
-    this.#exchange?.breakOff(connectErrorAt(this.#place, this.#error ?? { code: 'ECONNRESET' }));
+    this.#exchange?.fail(toConnectError(this.#endpoint, this.#error ?? { code: 'ECONNRESET' }));
   }
 }
 
-/** In one piece, so that it is sent in one. */
+/** One string, so that it is sent in one packet. */
 function textOf({ method, path, headers, body = '' }: Request): string {
   let text = `${method} ${path} HTTP/1.1\r\n`;
   for (const name in headers) text += `${name}: ${headers[name]}\r\n`;

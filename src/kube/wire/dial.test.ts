@@ -4,7 +4,7 @@ import { createServer, type TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { selfSigned } from '../../../test/support/self-signed.ts';
 import type { TlsOptions } from '../auth/connection.ts';
-import { dialler } from './dial.ts';
+import { dialer } from './dial.ts';
 
 const connectionWith = (tls: TlsOptions) => ({ server: new URL('https://127.0.0.1:1'), tls: () => tls });
 
@@ -12,9 +12,7 @@ test.each([
   ['certificate', { cert: 'hello', key: 'hello' }],
   ['key', { key: 'hello' }],
 ])('a client %s that is none is told at once, and what was expected', (_what, tls) => {
-  expect(() => dialler(connectionWith(tls))).toThrow(
-    /client certificate or client key .* cannot be used; expected PEM/,
-  );
+  expect(() => dialer(connectionWith(tls))).toThrow(/client certificate or client key .* cannot be used; expected PEM/);
 });
 
 test('a renewed certificate is shown as soon as its key fits; until then the old one', async () => {
@@ -30,7 +28,7 @@ test('a renewed certificate is shown as soon as its key fits; until then the old
   const one = selfSigned('one');
   const two = selfSigned('two');
   renew(one);
-  const dial = dialler({ server: new URL(`https://127.0.0.1:${port}`), tls: () => tls });
+  const dial = dialer({ server: new URL(`https://127.0.0.1:${port}`), tls: () => tls });
   const shown = async () => {
     const arrived = once(server, 'secureConnection');
     const socket = dial();

@@ -3,50 +3,50 @@ import { connect as connectTls, createSecureContext, type SecureContext } from '
 import type { Connection, TlsOptions } from '../auth/connection.ts';
 
 /**
- * Opens connections to the server, on their own or through what leads there already. Throws where a certificate or key
- * cannot be read.
+ * Opens connections to the server, directly or inside of `tunnel`, a connection that leads there. Throws where a
+ * certificate or key cannot be used.
  */
-export function dialler({ server, tls }: Pick<Connection, 'server' | 'tls'>): (through?: Socket) => Socket {
+export function dialer({ server, tls }: Pick<Connection, 'server' | 'tls'>): (tunnel?: Socket) => Socket {
   const host = server.hostname.replace(/^\[|\]$/g, '');
   if (server.protocol !== 'https:') {
-    return (through) => through ?? connect({ host, port: Number(server.port || 80) });
+    return (tunnel) => tunnel ?? connect({ host, port: Number(server.port || 80) });
   }
-  // An address is no name that a server could have a certificate for.
+  // SNI carries names, not addresses.
   const name = isIP(host) === 0 && { servername: host };
   const target = { host, port: Number(server.port || 443), ...name };
-  let proof = provenBy(tls());
-  return (through) => {
-    proof = renewed(proof, tls());
-    const mine = proof;
-    const { session, secureContext } = mine;
-    const way = { ...target, ...(through && { socket: through }), ...(session && { session }) };
-    const socket = connectTls({ ...way, ...mine.tls, secureContext });
-    // The next one need not prove everything again.
+  let current = tlsContext(tls());
+  return (tunnel) => {
+    current = renewed(current, tls());
+    const context = current;
+    const { session, secureContext } = context;
+    const way = { ...target, ...(tunnel && { socket: tunnel }), ...(session && { session }) };
+    const socket = connectTls({ ...way, ...context.tls, secureContext });
+    // The next connection resumes the session: a shorter handshake.
     socket.on('session', (ticket: Buffer) => {
-      mine.session = ticket;
+      context.session = ticket;
     });
     return socket;
   };
 }
 
-interface Proof {
+interface TlsContext {
   readonly tls: TlsOptions;
   readonly secureContext: SecureContext;
   session?: Buffer;
 }
 
-const provenBy = (tls: TlsOptions): Proof => ({ tls, secureContext: secureContextOf(tls) });
+const tlsContext = (tls: TlsOptions): TlsContext => ({ tls, secureContext: secureContextOf(tls) });
 
-// OpenSSL's SSL_OP_CLEANSE_PLAINTEXT, for which Node has no name: what was read off a connection is overwritten there.
+// OpenSSL's SSL_OP_CLEANSE_PLAINTEXT, which Node has no name for: OpenSSL overwrites its buffers after they were read.
 const CLEANSE_PLAINTEXT = 2;
 
-/** A certificate may be there a moment before its key: until both fit, the old ones have to do. */
-function renewed(proof: Proof, tls: TlsOptions): Proof {
-  if (tls === proof.tls) return proof;
+/** While certificate and key are rotated they may not fit each other for a moment: until then the old ones are used. */
+function renewed(current: TlsContext, tls: TlsOptions): TlsContext {
+  if (tls === current.tls) return current;
   try {
-    return provenBy(tls);
+    return tlsContext(tls);
   } catch {
-    return proof;
+    return current;
   }
 }
 

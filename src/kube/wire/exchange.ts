@@ -5,55 +5,55 @@ export interface Request {
   readonly body: string | undefined;
 }
 
-/** What carries exchanges to the server. */
-export interface Wire {
+/** Sends exchanges over connections of its own. */
+export interface Dispatcher {
   send(exchange: Exchange): void;
-  /** Closes the connections that carry nothing, so that the next exchange gets a new one. */
-  forgetIdle(): void;
-  /** Breaks everything that is under way. */
+  /** Closes the connections that are idle, so that the next exchange gets a new one. */
+  closeIdle(): void;
+  /** Closes all connections; exchanges under way fail. */
   close(): void;
 }
 
-/** The connection that carries an exchange, as the exchange sees it. */
-export interface Carrier {
+/** The connection of an exchange, as far as the exchange controls it. */
+export interface ExchangeSocket {
   pause(): void;
   resume(): void;
   destroy(): void;
 }
 
-// What nobody has asked for yet is not taken in beyond this.
-const HELD_BYTES = 1024 * 1024;
+// With more than this unread, the connection is paused.
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** One request and its answer, as far as it has come. */
+/** One request and its answer, as far as it has arrived. */
 export class Exchange {
   readonly request: Request;
-  /** How long nothing may be sent or received before it counts as lost: until the answer begins, and from then on. */
+  /** How long the connection may be silent: until the answer begins, and from then on. */
   readonly headMs: number;
   readonly idleMs: number;
-  /** Whether anybody looks at the date of the answer. */
-  readonly asksDate: boolean;
+  /** Whether the date of the answer is needed. */
+  readonly wantsDate: boolean;
   status = 0;
   retryAfter: string | undefined;
   date: string | undefined;
-  /** Its connection had served others before: the server may have been about to close it. */
+  /** The connection has carried other exchanges before, so the server may have just closed it as idle. */
   isReused = false;
-  /** Called once when nothing more will come. */
+  /** Called once, when the exchange is complete or has failed. */
   onOver: (() => void) | undefined;
   readonly #answered = Promise.withResolvers<this>();
-  #carrier: Carrier | undefined;
-  #pieces: Buffer[] = [];
-  #held = 0;
+  #socket: ExchangeSocket | undefined;
+  #unread: Buffer[] = [];
+  #unreadBytes = 0;
   #over: 'complete' | Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(request: Request, headMs: number, idleMs: number, asksDate = false) {
+  constructor(request: Request, headMs: number, idleMs: number, wantsDate = false) {
     this.request = request;
     this.headMs = headMs;
     this.idleMs = idleMs;
-    this.asksDate = asksDate;
+    this.wantsDate = wantsDate;
   }
 
-  /** Resolves when the answer begins. */
+  /** Resolves when the head of the answer is there. */
   get answered(): Promise<this> {
     return this.#answered.promise;
   }
@@ -62,49 +62,49 @@ export class Exchange {
     return this.#over !== undefined;
   }
 
-  /** The body as it comes, to be overwritten by who has read it. Who stops reading breaks the connection. */
+  /** The body as it arrives. The reader overwrites each piece after use; to stop early closes the connection. */
   async *pieces(): AsyncGenerator<Buffer, void> {
     try {
       for (;;) {
-        const piece = this.#pieces.shift();
+        const piece = this.#unread.shift();
         if (piece) {
-          this.#held -= piece.length;
+          this.#unreadBytes -= piece.length;
           yield piece;
-        } else if (this.#isOver()) return;
-        else await this.#news();
+        } else if (this.#isComplete()) return;
+        else await this.#moreData();
       }
     } finally {
       this.#erase();
-      this.breakOff(new Error('not read to its end'));
+      this.fail(new Error('not read to its end'));
     }
   }
 
-  /** The whole body, which is broken off with `tooLong` when it has more than so many bytes. To be overwritten as well. */
+  /** The whole body, to be overwritten after use. Fails with `tooLong` beyond so many bytes. */
   async body(maxBytes: number, tooLong: () => Error): Promise<Buffer> {
     try {
-      while (!this.#isOver()) {
-        await this.#news();
-        if (this.#held > maxBytes) this.breakOff(tooLong());
+      while (!this.#isComplete()) {
+        await this.#moreData();
+        if (this.#unreadBytes > maxBytes) this.fail(tooLong());
       }
-      const [first] = this.#pieces;
-      if (first && this.#pieces.length === 1) return this.#pieces.pop() as Buffer;
-      return Buffer.concat(this.#pieces);
+      const [first] = this.#unread;
+      if (first && this.#unread.length === 1) return this.#unread.pop() as Buffer;
+      return Buffer.concat(this.#unread);
     } finally {
       this.#erase();
     }
   }
 
-  /** Ends it before its time. */
-  breakOff(error: Error): void {
+  /** Ends the exchange before its time, and with it the connection. */
+  fail(error: Error): void {
     if (this.#over) return;
     this.#finish(error);
     this.#answered.reject(error);
-    this.#carrier?.destroy();
+    this.#socket?.destroy();
   }
 
-  /** A connection takes it up. */
-  carriedBy(carrier: Carrier, isReused: boolean): void {
-    this.#carrier = carrier;
+  /** Says which connection it is sent on. */
+  assign(socket: ExchangeSocket, isReused: boolean): void {
+    this.#socket = socket;
     this.isReused = isReused;
   }
 
@@ -116,9 +116,9 @@ export class Exchange {
   }
 
   push(piece: Buffer): void {
-    this.#pieces.push(piece);
-    this.#held += piece.length;
-    if (this.#held > HELD_BYTES) this.#carrier?.pause();
+    this.#unread.push(piece);
+    this.#unreadBytes += piece.length;
+    if (this.#unreadBytes > MAX_UNREAD_BYTES) this.#socket?.pause();
     this.#wake?.();
   }
 
@@ -127,8 +127,8 @@ export class Exchange {
   }
 
   #erase(): void {
-    for (const piece of this.#pieces) piece.fill(0);
-    this.#pieces = [];
+    for (const piece of this.#unread) piece.fill(0);
+    this.#unread = [];
   }
 
   #finish(how: 'complete' | Error): void {
@@ -137,13 +137,14 @@ export class Exchange {
     this.#wake?.();
   }
 
-  #isOver(): boolean {
+  /** Throws where it has failed. */
+  #isComplete(): boolean {
     if (this.#over instanceof Error) throw this.#over;
     return this.#over !== undefined;
   }
 
-  #news(): Promise<void> {
-    this.#carrier?.resume();
+  #moreData(): Promise<void> {
+    this.#socket?.resume();
     return new Promise((resolve) => {
       this.#wake = resolve;
     });

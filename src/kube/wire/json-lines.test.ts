@@ -5,7 +5,7 @@ import { LineSplitter } from './json-lines.ts';
 /** Cuts `bytes` at the given places. */
 function chunked(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
-  return [...places, bytes.length].map((place, i) => bytes.subarray(places[i - 1] ?? 0, place));
+  return [...places, bytes.length].map((endpoint, i) => bytes.subarray(places[i - 1] ?? 0, endpoint));
 }
 
 const textsOf = (splitter: LineSplitter, chunk: Buffer) => splitter.push(chunk)?.map(String);

@@ -1,8 +1,8 @@
 const NEWLINE = 0x0a;
 
 /**
- * Cuts a byte stream into lines, however the network cut it into chunks. A line belongs to whoever gets it, who may
- * overwrite it; what was copied into one is overwritten here.
+ * Cuts a byte stream into lines, however the network cut it into chunks. The caller overwrites each line after use; chunks
+ * that were copied into a line are overwritten here.
  *
  * Invariants
  *  1. The lines do not depend on where the chunks were cut, not even inside a character.
@@ -18,7 +18,7 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that this chunk completes; undefined when one of them is too long, after which the stream is of no use. */
+  /** The lines that this chunk completes; undefined when one is too long, and then the stream cannot be read on. */
   push(chunk: Buffer): Buffer[] | undefined {
     const lines: Buffer[] = [];
     let start = 0;
@@ -35,7 +35,7 @@ export class LineSplitter {
     return this.#bytes > this.#maxBytes ? undefined : lines;
   }
 
-  /** Forgets what has come of the last line. */
+  /** Drops and overwrites what has arrived of the last line. */
   clear(): void {
     for (const part of this.#parts) part.fill(0);
     this.#parts = [];

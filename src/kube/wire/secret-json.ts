@@ -1,7 +1,7 @@
 import { decodeBase64 } from './base64-bytes.ts';
 
-/** What was read of Secrets; their data are bytes, of which nothing is left after `erase`. */
-export interface Opened<T> {
+/** A parsed answer; the data of Secrets in it are bytes, which `erase` overwrites. */
+export interface Erasable<T> {
   readonly value: T;
   erase(): void;
 }
@@ -15,38 +15,42 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const SPACE = 0x20;
 
-/** Where in the answer we are: in a Secret, or in what Secrets come in; in its metadata; in what must not become a string. */
-type Place = 'object' | 'metadata' | 'data' | 'notes' | 'other';
+/**
+ * What the value being read is: `object`, a Secret, or a list or watch event that holds some; its `metadata`; `data`, which
+ * must not become a string; `annotations`, in which kubectl keeps a copy of the data.
+ */
+type Context = 'object' | 'metadata' | 'data' | 'annotations' | 'other';
 
-const MEMBERS: Readonly<Record<Place, (name: string) => Place>> = {
+const MEMBERS: Readonly<Record<Context, (name: string) => Context>> = {
   object: (name) => WITHIN_OBJECT.get(name) ?? 'other',
-  metadata: (name) => (name === 'annotations' ? 'notes' : 'other'),
+  metadata: (name) => (name === 'annotations' ? 'annotations' : 'other'),
   data: () => 'data',
-  notes: () => 'notes',
+  annotations: () => 'annotations',
   other: () => 'other',
 };
-// `object` of an event, `items` of a list.
-const WITHIN_OBJECT: ReadonlyMap<string, Place> = new Map([
+// `object` is the member of a watch event, `items` that of a list.
+const WITHIN_OBJECT: ReadonlyMap<string, Context> = new Map([
   ['object', 'object'],
   ['items', 'object'],
   ['metadata', 'metadata'],
   ['data', 'data'],
   ['stringData', 'data'],
 ]);
-// The flags that an annotation can be are shorter, and what kubectl applied, with the data in it, is longer.
-const MAX_NOTE_BYTES = 16;
-const NEAR = 64;
+// Annotations that we read are short flags; kubectl's copy of the manifest, with the data in it, is longer.
+const MAX_ANNOTATION_BYTES = 16;
+// Up to here a loop finds the end of a string faster than Buffer.indexOf.
+const SHORT_STRING_BYTES = 64;
 
 /**
- * Parses an answer with Secrets in it without ever making a string of their data: V8 does not overwrite what it frees, and a
- * string would be found in a memory dump long after it is gone. Undefined for what is not JSON.
+ * Parses an answer with Secrets without making a string of their data: V8 does not overwrite the memory of a string that it
+ * frees, so a memory dump would still show it. Undefined for what is not JSON.
  */
-export function parseSecrets(bytes: Buffer): Opened<unknown> | undefined {
+export function parseSecrets(bytes: Buffer): Erasable<unknown> | undefined {
   try {
-    const scan = new Scan(bytes);
-    scan.value('object');
-    const value: unknown = JSON.parse(scan.text());
-    const { values, erase } = decoded(bytes, scan.data);
+    const scanner = new Scanner(bytes);
+    scanner.value('object');
+    const value: unknown = JSON.parse(scanner.text());
+    const { values, erase } = decoded(bytes, scanner.data);
     fill(value, values);
     return { value, erase };
   } catch {
@@ -60,7 +64,7 @@ interface Span {
 }
 
 function decoded(bytes: Buffer, spans: readonly Span[]): { readonly values: readonly Buffer[]; erase(): void } {
-  // Not from Node's pool, nor from V8's heap, where what is small would be, and be left behind when it moves.
+  // An ArrayBuffer of its own: not Node's shared pool, and not V8's heap, which leaves copies when it moves objects.
   const all = Buffer.from(new ArrayBuffer(spans.reduce((sum, { start, end }) => sum + end - start, 0)));
   let at = 0;
   const values = spans.map(({ start, end }) => {
@@ -71,24 +75,24 @@ function decoded(bytes: Buffer, spans: readonly Span[]): { readonly values: read
   return { values, erase: () => void all.fill(0) };
 }
 
-interface Holder {
+interface SecretHolder {
   readonly data?: Record<string, unknown> | null;
-  readonly object?: Holder | null;
-  readonly items?: readonly (Holder | null)[] | null;
+  readonly object?: SecretHolder | null;
+  readonly items?: readonly (SecretHolder | null)[] | null;
 }
 
-/** Puts the bytes where their numbers are. */
+/** Replaces the numbers that stand in the parsed data by the bytes that they stand for. */
 function fill(value: unknown, values: readonly Buffer[]): void {
-  const { data, object, items } = (value ?? {}) as Holder;
-  // No other string can be there.
+  const { data, object, items } = (value ?? {}) as SecretHolder;
+  // All strings there are such numbers.
   for (const key in data) if (typeof data[key] === 'string') data[key] = values[Number(data[key])];
   if (object) fill(object, values);
   if (Array.isArray(items)) for (const item of items) fill(item, values);
 }
 
-/** Goes through the bytes once. What is not JSON is left to the parser, but for an end that does not come. */
-class Scan {
-  /** Where the data stand; in the text there is the number of each. */
+/** Goes through the bytes once, to find the data. Does not check the JSON any further than it needs to: JSON.parse does. */
+class Scanner {
+  /** Where the data are; in the text each is replaced by its number in this list. */
   readonly data: Span[] = [];
   readonly #bytes: Buffer;
   #at = 0;
@@ -99,21 +103,20 @@ class Scan {
     this.#bytes = bytes;
   }
 
-  /** The text without the data. */
   text(): string {
     return this.#text + this.#bytes.toString('utf8', this.#copied);
   }
 
-  value(place: Place): void {
+  value(context: Context): void {
     const first = this.#next();
-    if (first === QUOTE) this.#string(place);
-    else if (first === OPEN_BRACE && place !== 'other') this.#members(place);
-    else if (first === OPEN_BRACKET && place !== 'other') this.#elements(place);
-    else if (first === OPEN_BRACE || first === OPEN_BRACKET) this.#pass();
-    else this.#passWord();
+    if (first === QUOTE) this.#string(context);
+    else if (first === OPEN_BRACE && context !== 'other') this.#members(context);
+    else if (first === OPEN_BRACKET && context !== 'other') this.#elements(context);
+    else if (first === OPEN_BRACE || first === OPEN_BRACKET) this.#skip();
+    else this.#skipLiteral();
   }
 
-  #members(place: Place): void {
+  #members(context: Context): void {
     this.#at += 1;
     for (let next = this.#next(); next !== CLOSE_BRACE; next = this.#next()) {
       if (next === COMMA) {
@@ -122,40 +125,40 @@ class Scan {
       }
       if (next !== QUOTE) throw new SyntaxError();
       const start = this.#at + 1;
-      this.#passString();
-      const within = MEMBERS[place](nameIn(this.#bytes, start, this.#at - 1));
+      this.#skipString();
+      const member = MEMBERS[context](memberName(this.#bytes, start, this.#at - 1));
       this.#next();
       // The colon.
       this.#at += 1;
-      this.value(within);
+      this.value(member);
     }
     this.#at += 1;
   }
 
-  #elements(place: Place): void {
+  #elements(context: Context): void {
     this.#at += 1;
     for (let next = this.#next(); next !== CLOSE_BRACKET; next = this.#next()) {
       if (next === COMMA) this.#at += 1;
-      else this.value(place);
+      else this.value(context);
     }
     this.#at += 1;
   }
 
-  #string(place: Place): void {
+  #string(context: Context): void {
     const start = this.#at + 1;
-    this.#passString();
+    this.#skipString();
     const end = this.#at - 1;
-    if (place === 'data') this.#withhold(start, end, `"${this.data.push({ start, end }) - 1}"`);
-    else if (place === 'notes' && end - start > MAX_NOTE_BYTES) this.#withhold(start, end, '""');
+    if (context === 'data') this.#replace(start, end, `"${this.data.push({ start, end }) - 1}"`);
+    else if (context === 'annotations' && end - start > MAX_ANNOTATION_BYTES) this.#replace(start, end, '""');
   }
 
-  /** Says something else in the place of a string. */
-  #withhold(start: number, end: number, instead: string): void {
+  /** Puts something else into the text in the place of a string. */
+  #replace(start: number, end: number, instead: string): void {
     this.#text += this.#bytes.toString('utf8', this.#copied, start - 1) + instead;
     this.#copied = end + 1;
   }
 
-  /** The next byte that is not white space; 0 at the end, which nothing expects. */
+  /** Moves to the next byte that is not white space; throws at the end. */
   #next(): number {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -165,15 +168,15 @@ class Scan {
     return bytes[at] as number;
   }
 
-  /** Over an object or a list that holds nothing of interest. */
-  #pass(): void {
+  /** Skips an object or a list that holds no data. */
+  #skip(): void {
     const bytes = this.#bytes;
     let at = this.#at;
     let depth = 0;
     for (; at < bytes.length; at += 1) {
       const byte = bytes[at] as number;
       if (byte === QUOTE) at = endOfString(bytes, at);
-      // A brace and a bracket differ in these bits alone from what closes them, and in one from each other.
+      // Bit 0x20 is the only difference between [ and {, and between ] and }.
       else if ((byte | 0x20) === OPEN_BRACE) depth += 1;
       else if ((byte | 0x20) === CLOSE_BRACE && --depth === 0) break;
     }
@@ -181,8 +184,8 @@ class Scan {
     this.#at = at + 1;
   }
 
-  /** Over a number, true, false or null. */
-  #passWord(): void {
+  /** Skips a number, true, false or null. */
+  #skipLiteral(): void {
     const start = this.#at;
     for (let byte = this.#bytes[this.#at]; byte !== undefined; byte = this.#bytes[this.#at]) {
       if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= SPACE) break;
@@ -191,7 +194,7 @@ class Scan {
     if (this.#at === start) throw new SyntaxError();
   }
 
-  #passString(): void {
+  #skipString(): void {
     this.#at = endOfString(this.#bytes, this.#at) + 1;
   }
 }
@@ -199,16 +202,16 @@ class Scan {
 /** Where the closing quote is. */
 function endOfString(bytes: Buffer, opening: number): number {
   let at = opening + 1;
-  for (const near = Math.min(bytes.length, at + NEAR); at < near; at += 1) {
+  for (const near = Math.min(bytes.length, at + SHORT_STRING_BYTES); at < near; at += 1) {
     const byte = bytes[at] as number;
     if (byte === QUOTE) return at;
     if (byte === BACKSLASH) at += 1;
   }
-  return farEnd(bytes, at);
+  return endOfLongString(bytes, at);
 }
 
-/** The same for a long one: Node looks for bytes faster than we do, once it has begun. */
-function farEnd(bytes: Buffer, from: number): number {
+/** The same for a long string: Buffer.indexOf is slow to call, but fast over many bytes. */
+function endOfLongString(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(QUOTE, from); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
     let escapes = at - 1;
     while (escapes >= from && bytes[escapes] === BACKSLASH) escapes -= 1;
@@ -217,8 +220,8 @@ function farEnd(bytes: Buffer, from: number): number {
   throw new SyntaxError();
 }
 
-/** A member's name, however it is spelled. */
-function nameIn(bytes: Buffer, start: number, end: number): string {
+/** A member's name, with its escapes resolved. */
+function memberName(bytes: Buffer, start: number, end: number): string {
   const name = bytes.toString('utf8', start, end);
   return name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name;
 }

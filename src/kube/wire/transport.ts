@@ -1,22 +1,22 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { Connection } from '../auth/connection.ts';
-import { CredentialGate, type Proof, refusalWords } from '../auth/credential-gate.ts';
+import { CredentialBackoff, type Credentials, describeRefusal } from '../auth/credential-backoff.ts';
 import { KubeError, refusal, retryWait, type Verb } from '../kube-error.ts';
-import { Outages } from '../outages.ts';
+import { OutageDetector } from '../outages.ts';
+import { parseJson } from '../parse-json.ts';
 import { ServerTime } from '../server-time.ts';
-import { AgentWire } from './agent-wire.ts';
-import { type Place, serverAt } from './connect-error.ts';
+import { AgentDispatcher } from './agent-dispatcher.ts';
+import { abortReason, awaitCredential, localError, toCallError, toCredentialError } from './call-errors.ts';
+import { type Endpoint, serverEndpoint } from './connect-error.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { dialler } from './dial.ts';
-import { Exchange, type Request, type Wire } from './exchange.ts';
-import { abortReason, bodyFailure, failure, noCredential, whenGiven } from './failures.ts';
-import { type Opened, parseSecrets } from './secret-json.ts';
+import { dialer } from './dial.ts';
+import { type Dispatcher, Exchange, type Request } from './exchange.ts';
+import { type Erasable, parseSecrets } from './secret-json.ts';
 import { wipeStackSoon } from './wipe-stack.ts';
 
 /** One HTTP exchange with the API server. */
 export interface Call {
   readonly verb: Verb;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** With its question mark; kept out of error messages. */
   readonly query?: string;
@@ -26,13 +26,13 @@ export interface Call {
   readonly contentType?: string;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Give up when nothing has been sent or received for this long. */
+  /** Fail when nothing has been sent or received for this long. */
   readonly idleMs?: number;
-  /** The answer has Secrets of others in it: their data are read as bytes, and nothing is left of them. */
+  /** The answer holds Secrets: their data are read as bytes, which are overwritten after use. */
   readonly secret?: boolean;
 }
 
-/** What is told about each exchange, for the metrics of the client. `code` is `<error>` where no answer came. */
+/** One finished call, for the client's metrics. `code` is `<error>` where no answer came. */
 export interface Observation {
   readonly verb: Verb;
   readonly resource: string;
@@ -42,34 +42,44 @@ export interface Observation {
 }
 
 export interface TransportOptions {
-  /** Most calls under way at once; watches are not among them. */
+  /** How many calls may be in flight at once; watches do not count. */
   readonly maxSockets?: number | undefined;
-  /** How long an answer may say nothing before its connection counts as lost. */
+  /** How long a connection may be silent before it counts as lost. */
   readonly idleMs?: number | undefined;
   readonly observe?: ((call: Observation) => void) | undefined;
   readonly clock?: Clock | undefined;
 }
 
+const METHODS: Readonly<Record<Verb, string>> = {
+  get: 'GET',
+  list: 'GET',
+  watch: 'GET',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+};
+
 const IDLE_MS = 30_000;
-// Bounds how many calls are under way at once. On two cores, 64 PATCHes in flight are served as fast as 1,000.
+// Measured on two cores: 64 PATCHes in flight are served as fast as 1,000.
 const MAX_SOCKETS = 64;
-// A page of 500 large objects fits; what does not is refused before it fills the memory.
+// Room for a page of 500 large objects. Anything larger fails before it fills the memory.
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** Sends calls over kept-alive connections; every failure is a KubeError, or the reason of the caller's own abort. */
+/** Sends calls over kept-alive connections. Throws KubeErrors, or the caller's own reason where the caller aborted. */
 export class Transport {
   readonly #connection: Connection;
-  readonly #wire: Wire;
-  /** Watches hold a connection each, for as long as they live: they must not use up those of the others. */
-  readonly #watchWire: Wire;
+  readonly #calls: Dispatcher;
+  /** Each watch keeps a connection busy; with a pool of their own they leave the others enough. */
+  readonly #watches: Dispatcher;
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
   readonly #clock: Clock;
   readonly #serverTime: ServerTime;
-  readonly #place: Place;
-  readonly #gate: CredentialGate;
-  readonly outages = new Outages(() => performance.now());
+  readonly #endpoint: Endpoint;
+  readonly #credentialBackoff: CredentialBackoff;
+  readonly outages = new OutageDetector(() => performance.now());
   #inFlight = 0;
 
   constructor(connection: Connection, options: TransportOptions = {}) {
@@ -78,19 +88,19 @@ export class Transport {
     this.#idleMs = options.idleMs ?? IDLE_MS;
     this.#clock = options.clock ?? systemClock;
     this.#serverTime = new ServerTime(this.#clock);
-    this.#gate = new CredentialGate(this.#clock);
-    const dial = dialler(connection);
+    this.#credentialBackoff = new CredentialBackoff(this.#clock);
+    const dial = dialer(connection);
     const { agent, server } = connection;
-    const place = serverAt(server, connection.proxy);
-    this.#place = place;
-    const newWire = (maxLines: number): Wire =>
-      agent ? new AgentWire(server, agent, place, maxLines) : new ConnectionPool(dial, place, maxLines);
-    this.#wire = newWire(options.maxSockets ?? MAX_SOCKETS);
-    this.#watchWire = newWire(Number.POSITIVE_INFINITY);
+    const endpoint = serverEndpoint(server, connection.proxy);
+    this.#endpoint = endpoint;
+    const newDispatcher = (maxSockets: number): Dispatcher =>
+      agent ? new AgentDispatcher(server, agent, endpoint, maxSockets) : new ConnectionPool(dial, endpoint, maxSockets);
+    this.#calls = newDispatcher(options.maxSockets ?? MAX_SOCKETS);
+    this.#watches = newDispatcher(Number.POSITIVE_INFINITY);
     this.#prefix = connection.server.pathname.replace(/\/$/, '');
   }
 
-  /** Calls whose answer is awaited; open watches are not among them. */
+  /** How many calls wait for their answer; watches do not count. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -99,85 +109,84 @@ export class Transport {
     return this.#serverTime.now();
   }
 
-  /** Sends and parses the answer. */
+  /** Sends the call and parses the answer. */
   async json<T>(call: Call): Promise<T> {
-    return (await this.opened<T>(call)).value;
+    return (await this.erasable<T>(call)).value;
   }
 
-  /** Sends and parses the answer, of which something may have to be erased after its use. */
-  async opened<T>(call: Call): Promise<Opened<T>> {
+  /** The same for an answer with Secrets, to be erased after use. */
+  async erasable<T>(call: Call): Promise<Erasable<T>> {
     this.#inFlight += 1;
     try {
-      const opened = parse<T>(call, await collect(call, await this.open(call)));
-      if (!opened) throw failure(call, 'BadAnswer', 'the answer is not JSON');
-      return opened;
+      const parsed = parse<T>(call, await collect(call, await this.open(call)));
+      if (!parsed) throw localError(call, 'BadAnswer', 'the answer is not JSON');
+      return parsed;
     } finally {
       this.#inFlight -= 1;
     }
   }
 
-  /** Sends and hands over the body of a good answer, to be read by the caller as it comes. */
+  /** Sends the call; the caller reads the body as it arrives. Throws for any status but 2xx. */
   async open(call: Call): Promise<Exchange> {
     const start = this.#clock.now();
     let code: string | undefined = '<error>';
     try {
-      const given = this.#credential(call, false);
+      const given = this.#authorization(call, false);
       const header = typeof given === 'object' ? await given : given;
-      const proof = (): Proof => ({ header, tls: this.#connection.tls() });
-      if (this.#gate.isClosed(call.path, proof)) {
+      const credential = (): Credentials => ({ header, tls: this.#connection.tls() });
+      if (this.#credentialBackoff.mustWait(call.path, credential)) {
         code = undefined;
-        throw this.#unauthorized(call, proof());
+        throw this.#unauthorized(call, credential());
       }
       let exchange = await this.#send(call, header);
-      if (exchange.status === 401) exchange = await this.#renewed(call, exchange, proof());
+      if (exchange.status === 401) exchange = await this.#sendAgain(call, exchange, credential());
       code = String(exchange.status);
-      if (exchange.date !== undefined) this.#serverTime.heard(exchange.date, start);
-      if (exchange.status < 500) this.#gate.accepted(call.path);
+      if (exchange.date !== undefined) this.#serverTime.observe(exchange.date, start);
+      if (exchange.status < 500) this.#credentialBackoff.accepted(call.path);
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
       throw await readRefusal(call, exchange, this.serverNow());
     } catch (error) {
       if (code !== undefined && KubeError.is(error) && error.status > 0) code = String(error.status);
       throw error;
     } finally {
-      if (code !== undefined) this.#ended(call, code, start);
+      if (code !== undefined) this.#record(call, code, start);
     }
   }
 
-  #ended({ verb, resource, signal }: Call, code: string, start: number): void {
-    // What the caller called off says nothing about the server.
+  #record({ verb, resource, signal }: Call, code: string, start: number): void {
+    // A call that its caller aborted says nothing about the server.
     if (!signal?.aborted) this.outages.ended(resource, Number(code) || 0);
     const { host } = this.#connection.server;
     this.#observe?.({ verb, resource, code, ms: this.#clock.now() - start, host });
   }
 
-  /** After a 401: asks for the credential anew, and once more where there is something new to be shown. */
-  async #renewed(call: Call, refused: Exchange, shown: Proof): Promise<Exchange> {
+  /** After a 401: gets the credential anew, and if it is another one, sends the call once more. */
+  async #sendAgain(call: Call, refused: Exchange, used: Credentials): Promise<Exchange> {
     await collect(call, refused);
-    const given = this.#credential(call, true);
-    const header = typeof given === 'object' ? await given : given;
-    const proof = { header, tls: this.#connection.tls() };
-    // A client certificate that was renewed meanwhile is shown on new connections only.
-    const isOldLine = refused.isReused && (proof.tls.cert ?? proof.tls.pfx) !== undefined;
-    const isNew = isOldLine || header !== shown.header || proof.tls !== shown.tls;
+    const header = await this.#authorization(call, true);
+    const credential = { header, tls: this.#connection.tls() };
+    // The client certificate was sent when the connection was opened, and may have been renewed since.
+    const isOldCertificate = refused.isReused && credential.tls.cert !== undefined;
+    const isNew = isOldCertificate || header !== used.header || credential.tls !== used.tls;
     if (isNew) {
-      this.#wire.forgetIdle();
-      this.#watchWire.forgetIdle();
+      this.#calls.closeIdle();
+      this.#watches.closeIdle();
       const exchange = await this.#send(call, header);
       if (exchange.status !== 401) return exchange;
       await collect(call, exchange);
     }
-    this.#gate.refused(call.path, proof);
-    throw this.#unauthorized(call, proof);
+    this.#credentialBackoff.refused(call.path, credential);
+    throw this.#unauthorized(call, credential);
   }
 
-  #unauthorized({ verb, path }: Call, proof: Proof): KubeError {
-    const detail = refusalWords(this.#place.name, proof);
+  #unauthorized({ verb, path }: Call, credential: Credentials): KubeError {
+    const detail = describeRefusal(this.#endpoint.name, credential);
     return new KubeError({ verb, path, status: 401, reason: 'Unauthorized', detail });
   }
 
   close(): void {
-    this.#wire.close();
-    this.#watchWire.close();
+    this.#calls.close();
+    this.#watches.close();
   }
 
   async #send(call: Call, authorization: string | undefined): Promise<Exchange> {
@@ -186,31 +195,31 @@ export class Transport {
     try {
       return await first.answered;
     } catch (error) {
-      // A kept connection that the server had closed meanwhile. A read can be asked again.
+      // The server had just closed the kept connection. A read is safe to send again; a write may have arrived.
       const isStale = first.isReused && isReset(error) && !call.signal?.aborted;
-      if (!isStale || call.method !== 'GET') throw bodyFailure(call, error);
+      if (!isStale || request.method !== 'GET') throw toCallError(call, error);
     }
     const second = this.#attempt(call, request);
     return await second.answered.catch((error: unknown) => {
-      throw bodyFailure(call, error);
+      throw toCallError(call, error);
     });
   }
 
-  #credential(call: Call, refused: boolean): string | undefined | Promise<string | undefined> {
+  #authorization(call: Call, refused: boolean): string | undefined | Promise<string | undefined> {
     try {
       const given = this.#connection.authorization(refused);
-      return typeof given === 'object' ? whenGiven(call, given) : given;
+      return typeof given === 'object' ? awaitCredential(call, given) : given;
     } catch (error) {
-      throw noCredential(call, error);
+      throw toCredentialError(call, error);
     }
   }
 
   #request(call: Call, authorization: string | undefined): Request {
-    const { body, method } = call;
-    // A credential comes from outside; what breaks a line there would be a header of its own.
-    if (authorization?.match(/[\r\n]/)) throw failure(call, 'Unreachable', 'the credential has more than one line');
+    const { body } = call;
+    // A line break in the credential would begin a header of its own.
+    if (authorization?.match(/[\r\n]/)) throw localError(call, 'Unreachable', 'the credential has more than one line');
     return {
-      method,
+      method: METHODS[call.verb],
       path: `${this.#prefix}${call.path}${call.query ?? ''}`,
       headers: {
         host: this.#connection.server.host,
@@ -229,14 +238,14 @@ export class Transport {
   #attempt(call: Call, request: Request): Exchange {
     const { signal } = call;
     const idleMs = call.idleMs ?? this.#idleMs;
-    // A watch may be quiet for long, but a server begins to answer at once.
-    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.#serverTime.isAsking);
-    const callOff = () => exchange.breakOff(abortReason(signal));
-    if (signal?.aborted) callOff();
-    else (call.verb === 'watch' ? this.#watchWire : this.#wire).send(exchange);
+    // The events of a watch may be far apart, but its answer begins at once.
+    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.#serverTime.wantsDate);
+    const onAbort = () => exchange.fail(abortReason(signal));
+    if (signal?.aborted) onAbort();
+    else (call.verb === 'watch' ? this.#watches : this.#calls).send(exchange);
     if (signal && !exchange.isOver) {
-      signal.addEventListener('abort', callOff, { once: true });
-      exchange.onOver = () => signal.removeEventListener('abort', callOff);
+      signal.addEventListener('abort', onAbort, { once: true });
+      exchange.onOver = () => signal.removeEventListener('abort', onAbort);
     }
     return exchange;
   }
@@ -248,36 +257,27 @@ function isReset(error: unknown): boolean {
 }
 
 async function collect(call: Call, exchange: Exchange): Promise<Buffer> {
-  const tooLong = () => failure(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`);
+  const tooLong = () => localError(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`);
   try {
     return await exchange.body(MAX_ANSWER_BYTES, tooLong);
   } catch (error) {
-    throw bodyFailure(call, error);
+    throw toCallError(call, error);
   }
 }
 
-/** Undefined for what is not JSON. The bytes are used up. */
-export function parse<T>({ secret }: Call, bytes: Buffer): Opened<T> | undefined {
-  const opened = secret ? parseSecrets(bytes) : plain(tryParse(bytes));
+/** Undefined for what is not JSON. Overwrites the bytes. */
+export function parse<T>({ secret }: Call, bytes: Buffer): Erasable<T> | undefined {
+  const parsed = secret ? parseSecrets(bytes) : plain(parseJson(bytes.toString()));
   bytes.fill(0);
   if (secret) wipeStackSoon();
-  return opened as Opened<T> | undefined;
+  return parsed as Erasable<T> | undefined;
 }
 
-const plain = (value: unknown): Opened<unknown> | undefined =>
+const plain = (value: unknown): Erasable<unknown> | undefined =>
   value === undefined ? undefined : { value, erase: nothing };
 const nothing = (): void => {};
 
-/** The parser's own error quotes the text, and the text may be a Secret. */
-function tryParse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
-}
-
 async function readRefusal(call: Call, exchange: Exchange, nowMs: number): Promise<KubeError> {
-  const body = tryParse(await collect(call, exchange));
+  const body = parseJson((await collect(call, exchange)).toString());
   return refusal(call, exchange.status, body, retryWait(exchange.retryAfter, nowMs));
 }

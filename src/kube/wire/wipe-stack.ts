@@ -1,12 +1,13 @@
-// What the longest way down to a read needs several times over: 128 KiB of the megabyte that Node has.
+// 128 KiB, several times what the deepest read needs, of the megabyte of stack that Node has.
 const ZEROS: readonly number[] = new Array<number>(16_384).fill(0);
 const SOON_MS = 1000;
 
 let isDue = false;
 
 /**
- * Overwrites, from the event loop, what has been on the stack: Node reads TLS through a buffer there, and what a short
- * answer does not overwrite of a long one would stay. Arguments of a call are written to the stack one beside the other.
+ * Overwrites the unused stack from the event loop. Node reads TLS through a buffer on the stack, where the end of a long
+ * answer stays until something overwrites it. The arguments of a call are written to the stack side by side, so a call
+ * with many zeros does.
  */
 export function wipeStackSoon(): void {
   if (isDue) return;

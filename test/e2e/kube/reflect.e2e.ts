@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DataObject, KubeObject } from '../../../src/api/objects.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../../../src/api/resources.ts';
-import type { KubeClient, Scope } from '../../../src/kube/client.ts';
+import type { KubeClient, ListScope } from '../../../src/kube/client.ts';
 import { type ReflectEvent, type ReflectOptions, Reflector } from '../../../src/kube/watch/reflector.ts';
 import { installKinds } from '../../support/crds.ts';
 import { kubeClient } from '../../support/kube-client.ts';
@@ -19,7 +19,12 @@ beforeAll(async () => {
 const data = (object: KubeObject) => String((object as DataObject).data?.['value'] ?? 'nothing');
 
 /** A reflector at work, until the end of the file. */
-function reflect(client: KubeClient, resource: Resource, scope: Scope, options: Partial<ReflectOptions<string>> = {}) {
+function reflect(
+  client: KubeClient,
+  resource: Resource,
+  scope: ListScope,
+  options: Partial<ReflectOptions<string>> = {},
+) {
   const reflector = new Reflector<string>(client, resource, scope, { digest: data, ...options });
   const stop = new AbortController();
   const events: ReflectEvent<string>[] = [];

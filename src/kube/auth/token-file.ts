@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 
-// The kubelet renews a token when a fifth of its life is left; client-go looks once a minute, too.
+// As client-go. The kubelet renews a token long before it expires, when a fifth of its life is left.
 const REREAD_MS = 60_000;
-// A file that is just being replaced will be there in a moment, and so may be a token in the place of one that was refused.
+// While the file is being replaced, or still holds the token that was refused.
 const RETRY_MS = 1_000;
 
 /**
- * A bearer token in a file that others rotate: read again once a minute, at once after a refusal, and then every second
- * for as long as it is the one that was refused. While the file cannot be read, the last token has to do. Throws where
- * there is none to begin with.
+ * A bearer token from a file that is rotated: read again once a minute, at once after a refusal, and then every second as
+ * long as it is the token that was refused. If the file cannot be read, the last token stays in use. Throws if it cannot
+ * be read the first time.
  */
-export function fileToken(file: string, clock: Clock = systemClock): (refused?: boolean) => string {
+export function tokenFromFile(file: string, clock: Clock = systemClock): (refused?: boolean) => string {
   let header = `Bearer ${readToken(file)}`;
   let rereadAt = clock.now() + REREAD_MS;
   let refusedHeader: string | undefined;

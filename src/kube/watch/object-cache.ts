@@ -1,50 +1,50 @@
 import type { KubeObject } from '../../api/objects.ts';
-import type { Page } from './listing.ts';
+import type { ListPage } from './listing.ts';
 import type { ReflectEvent } from './reflector.ts';
-import type { RawEvent } from './watch.ts';
+import type { WatchEvent } from './watch.ts';
 
 type Emit<T> = (event: ReflectEvent<T>) => void;
 
-/** A listing on its way into a Replica. */
+/** A listing that is being read into the cache. */
 interface Listing {
-  page(page: Page<KubeObject>): void;
-  /** Removes what was not listed, and says from where a watch may go on. */
+  page(page: ListPage<KubeObject>): void;
+  /** Removes what was not listed; returns the version from which a watch may continue. */
   complete(): string;
-  /** Forgets that it began; what the pages told stays true. */
+  /** Ends it early; what its pages brought stays. */
   abandon(): void;
 }
 
-// How many deletions are remembered where no bookmarks come, after which nothing older is believed to be news.
+// How many deletions are remembered where no bookmarks come. With more, every older event counts as late.
 const MAX_DELETED = 1000;
 
 /**
  * The digests of a kind's objects and the versions they were made of.
  *
  * Invariants
- *  1. A version is digested once: what arrives again, or arrives late, changes nothing.
- *  2. What arrives late for an object that was deleted meanwhile does not bring it back.
- *  3. A listing needs no second copy: each key moves from the old versions to the new, what is left over is gone.
+ *  1. A version is digested once: an event that arrives twice or late changes nothing.
+ *  2. A late event does not bring back an object that was deleted meanwhile.
+ *  3. A listing needs no second copy: each key moves from the old versions to the new ones, and what is left is deleted.
  */
-export class Replica<T> {
+export class ObjectCache<T> {
   readonly values = new Map<string, T>();
   readonly #digest: (object: KubeObject, full: boolean, previous: T | undefined) => T | undefined;
   #versions = new Map<string, string>();
-  /** Deleted since the last listing or bookmark, with the version of the deletion. */
+  /** The versions of deletions since the last listing or bookmark. */
   readonly #deleted = new Map<string, string>();
-  /** Everything up to here has been told: the last listing or bookmark. */
-  #floor = '';
+  /** The version of the last listing or bookmark. */
+  #completeUpTo = '';
   #position = '';
 
   constructor(digest: (object: KubeObject, full: boolean, previous: T | undefined) => T | undefined) {
     this.#digest = digest;
   }
 
-  /** Takes one event of a watch and says from where a watch would go on after it. */
-  apply(event: RawEvent, emit: Emit<T>): string {
+  /** Applies an event of a watch; returns the version from which a watch would continue after it. */
+  apply(event: WatchEvent, emit: Emit<T>): string {
     const { object } = event;
     const version = object.metadata.resourceVersion;
     if (event.type === 'BOOKMARK') {
-      this.#settle(version);
+      this.#completedUpTo(version);
       emit({ type: 'bookmark', resourceVersion: version });
     } else if (!this.#isLate(keyOf(object), version)) {
       if (event.type === 'DELETED') this.#remove(keyOf(object), version, emit);
@@ -77,13 +77,13 @@ export class Replica<T> {
           const known = unseen.get(key);
           unseen.delete(key);
           if (known !== undefined) this.#versions.set(key, known);
-          // A listing is right even where it is older than what we know: the server was set back to a backup.
+          // Also if the listed version is older than ours: the server was restored from a backup.
           if (known !== object.metadata.resourceVersion) this.#store(object, { full: page.full, initial: true }, emit);
         }
       },
       complete: () => {
         for (const key of unseen.keys()) this.#remove(key, undefined, emit);
-        this.#settle(position);
+        this.#completedUpTo(position);
         this.#position = position;
         return position;
       },
@@ -97,7 +97,7 @@ export class Replica<T> {
     const value = this.#digest(object, from.full, previous);
     if (value === undefined) {
       this.#remove(key, resourceVersion, emit);
-      // Nothing can be late while a listing is under way, and it may hold very many of these.
+      // No late event can come during a listing, which may hold very many objects without a digest.
       if (from.initial) this.#deleted.delete(key);
       return;
     }
@@ -111,22 +111,22 @@ export class Replica<T> {
   #remove(key: string, resourceVersion: string | undefined, emit: Emit<T>): void {
     this.#versions.delete(key);
     if (resourceVersion !== undefined) this.#deleted.set(key, resourceVersion);
-    if (this.#deleted.size > MAX_DELETED) this.#settle(this.#position);
+    if (this.#deleted.size > MAX_DELETED) this.#completedUpTo(this.#position);
     const previous = this.values.get(key);
     if (previous === undefined) return;
     this.values.delete(key);
     emit({ type: 'remove', key, previous, resourceVersion });
   }
 
-  /** Up to `version` nothing can come any more that we do not know. */
-  #settle(version: string): void {
-    this.#floor = version;
+  /** Every event up to `version` has been seen: what is older is late. */
+  #completedUpTo(version: string): void {
+    this.#completeUpTo = version;
     this.#deleted.clear();
   }
 
   #isLate(key: string, version: string): boolean {
     const known = this.#versions.get(key) ?? this.#deleted.get(key);
-    return (known !== undefined && isOlder(version, known, true)) || isOlder(version, this.#floor, true);
+    return (known !== undefined && isOlder(version, known, true)) || isOlder(version, this.#completeUpTo, true);
   }
 }
 
@@ -136,10 +136,7 @@ function keyOf({ metadata }: KubeObject): string {
 
 const DECIMAL = /^[1-9][0-9]*$/;
 
-/**
- * Versions are decimal numbers on every API server that follows the conventions; where one does not, they can only be
- * equal or not.
- */
+/** By the API conventions versions are decimal numbers. Where a server does not follow them, none is older. */
 function isOlder(version: string, than: string, orEqual = false): boolean {
   if (version === than) return orEqual;
   if (!DECIMAL.test(version) || !DECIMAL.test(than)) return false;

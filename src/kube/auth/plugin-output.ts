@@ -1,16 +1,20 @@
 import { stripVTControlCharacters } from 'node:util';
 
-// Enough to know what went wrong; who wants the rest runs it by hand.
+// Enough to see what went wrong; for the rest one can run it by hand.
 const MAX_LINES = 4;
 const MAX_LINE_LENGTH = 300;
 const MIN_SECRET_LENGTH = 6;
 
 /**
- * What a plugin wrote to its stderr, as far as it may be told: the last lines, without control characters, and without
- * what it said on stdout, which is the credential, or had in secret variables, or what looks like a credential.
+ * The last lines that a plugin wrote to stderr, without control characters and without anything secret: what it wrote to
+ * stdout (the credential), the values of secret variables, and whatever looks like a credential.
  */
-export function pluginWords(stderr: string, stdout: string, env: Readonly<Record<string, string | undefined>>): string {
-  const hidden = [...saidOn(stdout), ...secretIn(env)].filter(({ length }) => length >= MIN_SECRET_LENGTH);
+export function redactedStderr(
+  stderr: string,
+  stdout: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  const hidden = [...stringsIn(stdout), ...secretsIn(env)].filter(({ length }) => length >= MIN_SECRET_LENGTH);
   // The longest first: one may be a part of another.
   hidden.sort((a, b) => b.length - a.length);
   return linesOf(stderr)
@@ -19,8 +23,8 @@ export function pluginWords(stderr: string, stdout: string, env: Readonly<Record
     .join(' | ');
 }
 
-/** What the kubeconfig has to say about a plugin that is not installed. */
-export const hintWords = (hint: string): string => linesOf(hint).map(cut).slice(0, MAX_LINES).join(' | ');
+/** The kubeconfig's `installHint`, for a plugin that is not installed. */
+export const installHintText = (hint: string): string => linesOf(hint).map(cut).slice(0, MAX_LINES).join(' | ');
 
 const linesOf = (text: string): readonly string[] =>
   stripVTControlCharacters(text)
@@ -30,14 +34,14 @@ const linesOf = (text: string): readonly string[] =>
 
 const cut = (line: string): string => (line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line);
 
-/** All but the words of the protocol. */
-function saidOn(stdout: string): readonly string[] {
-  const said: string[] = [];
+/** All values of the output, except those that the protocol prescribes. */
+function stringsIn(stdout: string): readonly string[] {
+  const strings: string[] = [];
   try {
     JSON.parse(stdout, (key, value: unknown) => {
-      if (typeof value === 'string' && !PROTOCOL.has(key)) said.push(value, ...value.split('\n'));
+      if (typeof value === 'string' && !PROTOCOL.has(key)) strings.push(value, ...value.split('\n'));
     });
-    return said;
+    return strings;
   } catch {
     return stdout.match(/[^\s"'{}[\],]+/g) ?? [];
   }
@@ -45,22 +49,22 @@ function saidOn(stdout: string): readonly string[] {
 
 const PROTOCOL = new Set(['apiVersion', 'kind', 'expirationTimestamp']);
 
-const secretIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
+const secretsIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) =>
     /SECRET|TOKEN|PASSW|CREDENTIAL|_KEY/i.test(name) && value ? [value] : [],
   );
 
 const HIDDEN = '[hidden]';
 const ASSIGNED = /((?:token|passw(?:or)?d|secret|api[_-]?key)["']?(?:=|: ?))["']?[^\s"',;]{6,}/gi;
-const SHOWN = /\b(bearer|basic) +[\w.~+/=-]{8,}/gi;
+const AUTHORIZATION = /\b(bearer|basic) +[\w.~+/=-]{8,}/gi;
 const JWT = /\beyJ[\w-]+\.[\w-]+(?:\.[\w-]+)?/g;
 const LONG = /[A-Za-z0-9+/_=-]{32,}/g;
-/** No language has words like that. */
+/** Long runs with digits, small and capital letters are no words. */
 const isRandom = (run: string): boolean => /\d/.test(run) && /[a-z]/.test(run) && /[A-Z]/.test(run);
 
 const masked = (line: string): string =>
   line
     .replace(JWT, HIDDEN)
-    .replace(SHOWN, `$1 ${HIDDEN}`)
+    .replace(AUTHORIZATION, `$1 ${HIDDEN}`)
     .replace(ASSIGNED, `$1${HIDDEN}`)
     .replace(LONG, (run) => (isRandom(run) ? HIDDEN : run));
