@@ -6,13 +6,13 @@ import type { Clock } from '../runtime/clock.ts';
 import { runWorkers, type WorkerOptions } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ControllerMetrics } from '../telemetry/metric-tables/controller.ts';
-import { type Core, createCore } from './core.ts';
 import { seeSharedVersions } from './engine/shared-versions.ts';
 import { Readiness } from './follow/readiness.ts';
 import { follow } from './follow/subscriptions.ts';
 import type { Leadership } from './leadership.ts';
 import { rewriteRecords } from './ledger/old-records.ts';
 import { type KeyReport, ownKey } from './ledger/own-key.ts';
+import { createLiveModel, type LiveModel } from './live-model.ts';
 import type { ControllerOptions } from './options.ts';
 import type { Report } from './report/report.ts';
 import { reconcile } from './write/reconcile.ts';
@@ -62,12 +62,12 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   };
   const ledgerKey = await retryTransient(() => ownKey(client, options, tell), patience);
   const sharedVersions = await retryTransient(() => seeSharedVersions(client, options), patience);
-  const core = createCore({ ...deps, access: readiness.access }, ledgerKey, sharedVersions, signal);
-  const hands = createWriters(deps, core, ledgerKey, signal);
-  const { engine, checkpoint, reader, watches } = core;
-  client.onRecovery((lastedMs) => core.queue.forgive(clock.now() - lastedMs));
+  const model = createLiveModel({ ...deps, access: readiness.access }, ledgerKey, sharedVersions, signal);
+  const writers = createWriters(deps, model, ledgerKey, signal);
+  const { engine, checkpoint, reader, watches } = model;
+  client.onRecovery((lastedMs) => model.queue.forgive(clock.now() - lastedMs));
   const reading = reader.run(signal);
-  await follow({ ...core, options, report: report.watches, pauses: hands.pauses }, deps.notify === undefined);
+  await follow({ ...model, options, report: report.watches, pauses: writers.pauses }, deps.notify === undefined);
   const end = async (): Promise<void> => {
     checkpoint.stop();
     await Promise.all([reading, watches.ended()]);
@@ -76,26 +76,26 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   if (signal.aborted) return end();
   if (deps.notify === undefined) {
     await retryTransient(() => checkpoint.load(), patience);
-    await reader.readAll(engine.unread(), (kind, namespace) => core.sources.countIn(kind, namespace));
+    await reader.readAll(engine.unread(), (kind, namespace) => model.sources.countIn(kind, namespace));
   }
   engine.begin();
-  core.begin();
+  model.begin();
   // A standby is ready to take over. Who works alone is ready when a downtime from here on would lose nothing.
   const isAlone = !options.enableHa && deps.notify === undefined;
   if (!isAlone) void readiness.begin(async () => {});
   await deps.leadership.run(signal, async (term) => {
-    const isReady = deps.notify !== undefined || (await begins(deps, hands, term));
-    const ledgerKept = ledgerKeeper(deps, core, term);
-    if (isReady) await work(deps, hands, term, isAlone ? () => readiness.begin(ledgerKept) : ledgerKept);
+    const isReady = deps.notify !== undefined || (await begins(deps, writers, term));
+    const ledgerKept = ledgerKeeper(deps, model, term);
+    if (isReady) await work(deps, writers, term, isAlone ? () => readiness.begin(ledgerKept) : ledgerKept);
   });
   await end();
 }
 
 /** False if the term ended before it could begin. */
-async function begins(deps: ControllerDeps, hands: Writers, term: AbortSignal): Promise<boolean> {
+async function begins(deps: ControllerDeps, writers: Writers, term: AbortSignal): Promise<boolean> {
   const retrying = (error: KubeError): void => deps.report.watches.waitingForServer(error);
   try {
-    await retryTransient(() => takeOver(deps, hands, term), { clock: deps.clock, signal: term, retrying });
+    await retryTransient(() => takeOver(deps, writers, term), { clock: deps.clock, signal: term, retrying });
     return true;
   } catch (error) {
     if (term.aborted) return false;
@@ -106,10 +106,10 @@ async function begins(deps: ControllerDeps, hands: Writers, term: AbortSignal): 
 /** A new term: know what the leader before us settled, finish what it began, and only then write. */
 async function takeOver(
   deps: ControllerDeps,
-  { core, replacements, pauses }: Writers,
+  { model, replacements, pauses }: Writers,
   term: AbortSignal,
 ): Promise<void> {
-  const { engine, checkpoint } = core;
+  const { engine, checkpoint } = model;
   if (deps.options.enableHa) {
     await checkpoint.load();
     engine.termBegan();
@@ -120,13 +120,13 @@ async function takeOver(
 }
 
 /** Writes down what is known; later than at the start the sources of what has become visible have to be read before. */
-function ledgerKeeper({ clock, log }: ControllerDeps, core: Core, term: AbortSignal): () => Promise<void> {
+function ledgerKeeper({ clock, log }: ControllerDeps, model: LiveModel, term: AbortSignal): () => Promise<void> {
   let isStart = true;
   return async () => {
-    if (!isStart) await core.reader.settled();
+    if (!isStart) await model.reader.settled();
     isStart = false;
     try {
-      await retryTransient(() => core.checkpoint.establish(), { clock, signal: term });
+      await retryTransient(() => model.checkpoint.establish(), { clock, signal: term });
     } catch (error) {
       if (!term.aborted) log.error('the ledger cannot be written', { error: String(error) });
     }
@@ -135,12 +135,12 @@ function ledgerKeeper({ clock, log }: ControllerDeps, core: Core, term: AbortSig
 
 async function work(
   deps: ControllerDeps,
-  hands: Writers,
+  writers: Writers,
   term: AbortSignal,
   keepLedger: () => Promise<void>,
 ): Promise<void> {
-  const { core, pauses, replacements, reconcileDeps } = hands;
-  const { queue, checkpoint, oldRecords } = core;
+  const { model, pauses, replacements, reconcileDeps } = writers;
+  const { queue, checkpoint, oldRecords } = model;
   const options: WorkerOptions<WorkloadKey> = {
     workers: deps.options.concurrency,
     clock: deps.clock,
@@ -153,7 +153,7 @@ async function work(
   const workers = runWorkers(queue, options, term);
   const resuming = pauses.run(term);
   const rewriting = rewriteRecords(
-    { ...deps, report: deps.report.ledger, former: core.former, queue: oldRecords },
+    { ...deps, report: deps.report.ledger, former: model.former, queue: oldRecords },
     term,
   );
   // Beside the work: no change has to wait for it.

@@ -36,10 +36,7 @@ export interface FollowDeps {
   readonly inScope: (namespace: string) => boolean;
   readonly namespaces: Set<string>;
   readonly listed: Listed;
-  /** A source's data may have moved. */
-  readonly turned: (ref: SourceRef, turn: SourceChange, version: number) => void;
-  /** A namespace came into scope or left it. */
-  readonly namespaceChanged: (namespace: string, version: number) => void;
+  readonly sourceSeen: (ref: SourceRef, change: SourceChange, version: number) => void;
 }
 
 const HELM_SECRETS = 'type!=helm.sh/release.v1';
@@ -90,7 +87,7 @@ function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): r
 type SourceEvent = Extract<ReflectEvent<Source>, { readonly type: 'add' | 'change' | 'remove' }>;
 
 function followSources(deps: FollowDeps, resource: Resource, scopes: readonly ListScope[], light: boolean): void {
-  const { parser, sources, report, turned, options, inScope, listed, checkpoint } = deps;
+  const { parser, sources, report, sourceSeen, options, inScope, listed, checkpoint } = deps;
   const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
   for (const { namespace } of scopes) checkpoint.awaits(kind, namespace);
   const labelSelector = options.resourceLabelSelector;
@@ -100,11 +97,11 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Li
     report.received(event.type, resource, inScope(ref.namespace));
     if (event.type === 'remove') {
       const version = event.resourceVersion === undefined ? undefined : Number(event.resourceVersion);
-      turned(ref, sources.remove(ref, version), version ?? 0);
+      sourceSeen(ref, sources.remove(ref, version), version ?? 0);
       return;
     }
     const born = event.type === 'add' && (!event.initial || synced.has(scope));
-    turned(
+    sourceSeen(
       ref,
       sources.put(event.value, born, event.initial ? listed.toldOf(kind, scope) : undefined),
       Number(event.resourceVersion),
@@ -163,7 +160,7 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
 
 /** What is followed when a selector says which namespaces count; their labels may change at any time. */
 function followNamespaces(deps: FollowDeps, labelSelector: string): void {
-  const { namespaces, namespaceChanged, watches, report } = deps;
+  const { namespaces, engine, watches, report } = deps;
   report.following(NAMESPACES, [{}]);
   watches.follow<string>({
     resource: NAMESPACES,
@@ -177,11 +174,11 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
       if (event.type === 'add') {
         namespaces.add(event.value);
         // A listing tells when it was last written, not since when it is selected.
-        namespaceChanged(event.value, event.initial ? Number.POSITIVE_INFINITY : Number(event.resourceVersion));
+        engine.namespaceChanged(event.value, event.initial ? Number.POSITIVE_INFINITY : Number(event.resourceVersion));
       }
       if (event.type === 'remove') {
         namespaces.delete(event.previous);
-        namespaceChanged(event.previous, Number.POSITIVE_INFINITY);
+        engine.namespaceChanged(event.previous, Number.POSITIVE_INFINITY);
       }
     },
   });
@@ -189,14 +186,14 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
 
 /** A class is a source whose data is known from the statuses of pods, and whose annotations are on the class itself. */
 async function followClasses(deps: FollowDeps, scopes: readonly ListScope[]): Promise<void> {
-  const { parser, sources, watches, turned, options, report, inScope } = deps;
+  const { parser, sources, watches, sourceSeen, options, report, inScope } = deps;
   const classes = new Classes();
   const flags = new Map<string, Source>();
   const labelSelector = options.resourceLabelSelector;
   const put = (ref: SourceRef, fingerprint: Source['fingerprint'], resourceVersion: string, born: boolean): void => {
     const { uid = '', ignored = false, matchable = false } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
     const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable };
-    turned(ref, sources.put(source, born), Number(resourceVersion));
+    sourceSeen(ref, sources.put(source, born), Number(resourceVersion));
   };
   const onClass = (event: ReflectEvent<Source>): void => {
     if (event.type !== 'add' && event.type !== 'change') return;

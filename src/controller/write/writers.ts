@@ -4,8 +4,8 @@ import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, type WorkloadRef, workloadKey } from '../../domain/workload/workload.ts';
 import type { LedgerKey } from '../../model/ledger/ledger-key.ts';
 import type { ControllerDeps } from '../controller.ts';
-import type { Core } from '../core.ts';
 import { ServerHistory } from '../engine/server-history.ts';
+import type { LiveModel } from '../live-model.ts';
 import { createAct, FIELD_MANAGER } from './act.ts';
 import { createJobs } from './jobs.ts';
 import { Pauses } from './pauses.ts';
@@ -21,12 +21,12 @@ const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 /** What writes to workloads. */
 export function createWriters(
   deps: ControllerDeps,
-  core: Core,
+  model: LiveModel,
   { digest, keyId, mayStore }: LedgerKey,
   signal: AbortSignal,
 ) {
   const { options, client, clock, report, leadership } = deps;
-  const { engine, parser, queue, sources, watches } = core;
+  const { engine, parser, queue, sources, watches } = model;
   const mayWrite = (): boolean => leadership.mayWrite();
   const parse = (kind: WorkloadKind, object: KubeObject): Workload => parser.workload(kind, object).workload;
   const shorten = (text: string): string => digest.text(text);
@@ -39,7 +39,7 @@ export function createWriters(
     clock,
     report,
     mayWrite,
-    removesMarks: (namespace) => !options.compat && core.inScope(namespace),
+    removesMarks: (namespace) => !options.compat && model.inScope(namespace),
     keys: options.keys,
     fieldManager: FIELD_MANAGER,
     workload: (key) => engine.states.get(key)?.workload,
@@ -79,7 +79,7 @@ export function createWriters(
       difference === 'changed' ? history.isNewer(state, ref) : Promise.resolve(false),
     fresh: ({ workload: { ref } }) => watches.refresh(kindNamed(ref.kind)?.plural),
   };
-  return { core, pauses, replacements, reconcileDeps };
+  return { model, pauses, replacements, reconcileDeps };
 }
 
 function createReplacements(

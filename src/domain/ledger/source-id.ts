@@ -15,5 +15,3 @@ export function refOf(id: SourceId, namespace: string): SourceRef {
   const place = second === undefined ? { namespace, name: first } : { namespace: first, name: second };
   return { kind: kind as SourceKind, ...place };
 }
-
-export const kindOf = (id: SourceId): SourceKind => id.slice(0, id.indexOf('/')) as SourceKind;
