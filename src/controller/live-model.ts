@@ -3,7 +3,7 @@ import { ABSENT, lifecycleOf, UNKNOWN } from '../domain/ledger/applied.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
 import type { LedgerKey } from '../model/ledger/ledger-key.ts';
 import { Listed } from '../model/listed.ts';
-import { createObjectParser } from '../model/object-parser.ts';
+import { createObjectParser, type ObjectParser } from '../model/object-parser.ts';
 import { ReverseIndex } from '../model/reverse-index.ts';
 import { type SourceChange, SourceHistory } from '../model/sources/source-history.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
@@ -33,32 +33,22 @@ export function createLiveModel(
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
   const parser = createObjectParser({ ...options, ...ledgerKey, oldRecord: (key) => oldRecords.add(key) });
   const watches = new Watches({ client, clock, signal, access, report: report.watches });
+  const kept = { states: () => engine.states, heard: () => ({ seen: listed.seen(), told: listed.seenWorkloads() }) };
   const checkpoint: Checkpoint = new Checkpoint({
-    ...ledgerKey,
-    client,
-    clock,
+    ...{ client, clock, ...ledgerKey, ...kept },
     report: report.ledger,
-    states: () => engine.states,
-    heard: () => ({ seen: listed.seen(), told: listed.seenWorkloads() }),
     namespace: options.ownNamespace || undefined,
     catchUpMaxMs: options.catchUpMaxMs,
     mayWrite: () => leadership.mayWrite(),
   });
   const engine: Engine = new Engine({
+    ...{ clock, sources, index, queue, checkpoint, report, inScope, listed },
     policy: options,
     lifecycle: options,
     timing: options,
     keyId: ledgerKey.keyId,
-    clock,
     serverNow: () => client.serverNow(),
-    sources,
-    index,
-    queue,
-    checkpoint,
-    report,
     sharedVersions: () => sharedVersions,
-    inScope,
-    listed,
     want: (ref) => reader.want(ref),
   });
   let begun = false;
@@ -71,17 +61,7 @@ export function createLiveModel(
     if (begun && change.before !== change.after) void watches.refresh();
     engine.sourceChanged(ref, change, version);
   };
-  const reader: SourceReader = new SourceReader({
-    client,
-    clock,
-    read(ref, object) {
-      if (!object) return;
-      const source = parser.source(ref.kind, object, true, sources.get(ref));
-      sourceSeen(ref, sources.fill(source), Number(source.resourceVersion));
-    },
-    isNeeded: (ref) => sources.current(ref) === UNKNOWN,
-    report: report.watches,
-  });
+  const reader: SourceReader = createReader(deps, parser, sources, sourceSeen);
   const { former } = ledgerKey;
   const parts = {
     sources,
@@ -111,6 +91,25 @@ export function createLiveModel(
 }
 
 export type LiveModel = ReturnType<typeof createLiveModel>;
+
+function createReader(
+  { client, clock, report }: ControllerDeps,
+  parser: ObjectParser,
+  sources: SourceHistory,
+  seen: (ref: SourceRef, change: SourceChange, version: number) => void,
+): SourceReader {
+  return new SourceReader({
+    client,
+    clock,
+    read(ref, object) {
+      if (!object) return;
+      const source = parser.source(ref.kind, object, true, sources.get(ref));
+      seen(ref, sources.fill(source), Number(source.resourceVersion));
+    },
+    isNeeded: (ref) => sources.current(ref) === UNKNOWN,
+    report: report.watches,
+  });
+}
 
 function fillGauges(
   { metrics, leadership, options }: ControllerDeps,

@@ -180,7 +180,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
       state().writeBegan();
       state().writeAccepted(changes, { changes, edit, strategy: 'env-vars', second: 0 }, seq);
       engine.workloadSeen(web(version, { ...look, mark: data }), 'write');
-      engine.settled(state(), changes, { seq, isRecorded: true });
+      engine.settled(state(), changes, seq, true);
     },
   };
 }

@@ -4,6 +4,7 @@ import { ABSENT, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { type SourceId, sourceId } from '../../domain/ledger/source-id.ts';
 import type { Change } from '../../domain/outcome/change.ts';
 import { dueTime } from '../../domain/plan/gate.ts';
+import { outcomesOf } from '../../domain/state/effects.ts';
 import type { SeenBy, Sighting } from '../../domain/state/transitions.ts';
 import { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
@@ -113,7 +114,7 @@ export class Engine {
   }
 
   /** All that was to be done about these changes is done; `isRecorded`: the object itself says so. */
-  settled(state: WorkloadState, changes: readonly Change[], { seq, isRecorded }: Settlement): void {
+  settled(state: WorkloadState, changes: readonly Change[], seq: number, isRecorded: boolean): void {
     state.settled(changes, seq);
     if (!isRecorded) this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
   }
@@ -278,7 +279,7 @@ export class Engine {
     }
     // What could not be listed is not known to be absent.
     if (sources.current(ref) === ABSENT && !listed.has(ref)) return;
-    const lifecycle = lifecycleOf(ref.kind, flags);
+    const lifecycle = lifecycleOf(ref.kind, flags, verdict.reload ? verdict.ask.overrides : undefined);
     state.compare(ref, { strategy: this.#strategyOf(verdict), lifecycle, begunWith }, clock.now());
   }
 
@@ -295,17 +296,7 @@ export class Engine {
     const key = workloadKey(workload.ref);
     if (effects.isLedgerMoved) checkpoint.touch(key);
     for (const ref of effects.toRead) want(ref);
-    const { settledByAnother, reverted, undelivered } = effects;
-    if (settledByAnother.length > 0) {
-      report.tell({ is: 'settled-by-another-writer', workload, sources: settledByAnother });
-    }
-    if (reverted.length > 0) report.tell({ is: 'reverted', workload, sources: reverted });
-    if (undelivered.length > 0) report.tell({ is: 'undelivered', workload, sources: undelivered });
+    for (const outcome of outcomesOf(workload, effects)) report.tell(outcome);
     if (effects.isDue) this.schedule(key, state);
   }
-}
-
-interface Settlement {
-  readonly seq: number;
-  readonly isRecorded: boolean;
 }

@@ -123,7 +123,8 @@ const isUnderWay = (result: Result | UnderWay): result is UnderWay =>
 
 function finish({ engine, report }: ReconcileDeps, pass: Pass, changes: readonly Change[], result: Result): void {
   const { state } = pass;
-  engine.settled(state, changes, typeof result === 'object' ? result : { seq: state.seq, isRecorded: false });
+  const { seq, isRecorded } = typeof result === 'object' ? result : { seq: state.seq, isRecorded: false };
+  engine.settled(state, changes, seq, isRecorded);
   // Before what happened to the write is noticed: the last word is the one that counts.
   report.tell(outcomeOf(pass, changes, result));
   engine.passDone(state);

@@ -23,6 +23,13 @@ test.each([
   expect(compare(applied, current, { ...NEITHER, ...flags })).toBe(means);
 });
 
+test('who asked may say something else than the flags', () => {
+  const flags = { compat: false, reloadOnCreate: false, reloadOnDelete: true };
+  const asked = lifecycleOf('Secret', flags, { reloadOnCreate: true });
+  expect([compare(ABSENT, 'A', asked), compare('A', ABSENT, asked)]).toEqual(['created', 'deleted']);
+  expect(compare('A', ABSENT, lifecycleOf('Secret', flags, { reloadOnDelete: false }))).toBe('keep');
+});
+
 test('a class that comes into view was not created', () => {
   const flags = { compat: false, reloadOnCreate: true, reloadOnDelete: true };
   expect(compare(ABSENT, 'A', lifecycleOf('SecretProviderClass', flags))).toBe('settle');

@@ -1,4 +1,5 @@
 import type { SourceKind } from '../../api/sources.ts';
+import type { Overrides } from '../asks/ask.ts';
 
 /**
  * What a workload's pods run with, source by source.
@@ -16,10 +17,14 @@ export interface Lifecycle {
   readonly reloadOnDelete: boolean;
 }
 
-/** A class of mounted secrets comes into view with the first pod that uses it: that is neither created nor deleted. */
-export function lifecycleOf(kind: SourceKind, lifecycle: Lifecycle): Lifecycle {
-  if (kind !== 'SecretProviderClass') return lifecycle;
-  return { ...lifecycle, reloadOnCreate: false, reloadOnDelete: false };
+/**
+ * Who asked may say something else than the flags. A class of mounted secrets comes into view with the first pod that uses
+ * it: that is neither created nor deleted.
+ */
+export function lifecycleOf(kind: SourceKind, flags: Lifecycle, overrides?: Overrides): Lifecycle {
+  if (kind === 'SecretProviderClass') return { ...flags, reloadOnCreate: false, reloadOnDelete: false };
+  const { reloadOnCreate = flags.reloadOnCreate, reloadOnDelete = flags.reloadOnDelete } = overrides ?? {};
+  return { compat: flags.compat, reloadOnCreate, reloadOnDelete };
 }
 
 /**

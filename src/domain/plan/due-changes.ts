@@ -28,8 +28,9 @@ export function dueChanges(state: WorkloadState, { sources, lifecycle, verdictOn
   for (const id of state.waiting.keys()) {
     const ref = refOf(id, state.workload.ref.namespace);
     const current = sources.current(ref);
-    const difference = compare(state.applied.get(id) ?? current, current, lifecycleOf(ref.kind, lifecycle));
     const verdict = verdictOn(ref);
+    const asked = lifecycleOf(ref.kind, lifecycle, verdict.reload ? verdict.ask.overrides : undefined);
+    const difference = compare(state.applied.get(id) ?? current, current, asked);
     const isReason = difference === 'changed' || difference === 'created' || difference === 'deleted';
     if (isReason && verdict.reload) {
       const mark = difference === 'deleted' ? undefined : sources.get(ref)?.fingerprint?.mark;

@@ -1,4 +1,6 @@
 import type { SourceRef } from '../../api/sources.ts';
+import type { Outcome } from '../outcome/outcome.ts';
+import type { Workload } from '../workload/workload.ts';
 
 /** What the transitions of a workload's state ask of the outside. */
 export interface Effects {
@@ -24,3 +26,17 @@ export const noEffects = (): Effects => ({
   reverted: [],
   undelivered: [],
 });
+
+export function outcomesOf(
+  workload: Workload,
+  { settledByAnother, reverted, undelivered }: Effects,
+): readonly Outcome[] {
+  const outcomes: Outcome[] = [];
+  const add = (is: 'settled-by-another-writer' | 'reverted' | 'undelivered', sources: readonly SourceRef[]): void => {
+    if (sources.length > 0) outcomes.push({ is, workload, sources });
+  };
+  add('settled-by-another-writer', settledByAnother);
+  add('reverted', reverted);
+  add('undelivered', undelivered);
+  return outcomes;
+}
