@@ -5,6 +5,7 @@ import { type SourceId, sourceId } from '../../domain/ledger/source-id.ts';
 import type { Change } from '../../domain/outcome/change.ts';
 import { dueTime } from '../../domain/plan/gate.ts';
 import { outcomesOf } from '../../domain/state/effects.ts';
+import type { StateRules } from '../../domain/state/source-past.ts';
 import type { SeenBy, Sighting } from '../../domain/state/transitions.ts';
 import { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
@@ -29,6 +30,8 @@ export class Engine {
   readonly states = new Map<WorkloadKey, WorkloadState>();
   readonly verdicts: Verdicts;
   readonly #deps: EngineDeps;
+  /** One object for the states of all workloads. */
+  readonly #rules: StateRules;
   readonly #runs = new Runs();
   readonly #records: PastRecords;
   readonly #evidence: Evidence;
@@ -39,14 +42,10 @@ export class Engine {
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
+    this.#rules = { compat: deps.policy.compat, sharedVersions: deps.sharedVersions, sources: deps.sources };
     this.#records = new PastRecords(deps, this.#runs);
-    this.#evidence = new Evidence({ ...deps, records: this.#records, ...this.#rules });
+    this.#evidence = new Evidence({ ...deps, compat: deps.policy.compat, records: this.#records });
     this.verdicts = new Verdicts({ ...deps, workload: (key) => this.states.get(key)?.workload });
-  }
-
-  get #rules() {
-    const { policy, sharedVersions, sources } = this.#deps;
-    return { compat: policy.compat, sharedVersions, sources };
   }
 
   /** The newest version of the server that we know of: what we write now comes after it. */
@@ -106,7 +105,7 @@ export class Engine {
     this.runSeen(workload, state.born);
   }
 
-  /** Resolves when a newer version of a workload is seen, at most once for each call. */
+  /** Resolves when a newer version of a workload is seen. */
   nextVersion(state: WorkloadState): Promise<void> {
     const waiting = this.#nextVersion.get(state) ?? Promise.withResolvers<void>();
     this.#nextVersion.set(state, waiting);
