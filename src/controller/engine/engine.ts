@@ -30,7 +30,6 @@ export class Engine {
   readonly states = new Map<WorkloadKey, WorkloadState>();
   readonly verdicts: Verdicts;
   readonly #deps: EngineDeps;
-  /** One object for the states of all workloads. */
   readonly #rules: StateRules;
   readonly #runs = new Runs();
   readonly #records: PastRecords;

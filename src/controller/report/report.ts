@@ -42,7 +42,7 @@ export class Report {
     this.ledger = new LedgerReport(deps);
     this.watches = new WatchReport(deps);
     this.system = new SystemReport(deps);
-    const inWords = [logRendering(log), eventRendering(post, compat), alertRendering(alert)];
+    const inWords = [logRendering(log), eventRendering(post), alertRendering(alert)];
     const renderings = [metricRendering(metrics, clock), ...(compat ? inWords.map(sourceBySource) : inWords)];
     this.#feed = new OutcomeFeed(mayTell, [...renderings.map(rendererOf), ...(onOutcome ? [onOutcome] : [])]);
   }

@@ -13,15 +13,15 @@ const { retry: _, ...about } = FAILED;
 const REFUSED: Outcome = { ...about, is: 'refused', heldUntil: 'changed or some minutes' };
 const UNDELIVERED: Outcome = { is: 'undelivered', workload: web(3), sources: [APP] };
 
-function eventsOf(compat: boolean, ...outcomes: readonly Outcome[]): readonly EventPost[] {
+function eventsOf(...outcomes: readonly Outcome[]): readonly EventPost[] {
   const events: EventPost[] = [];
-  const render = rendererOf(eventRendering((event) => void events.push(event), compat));
+  const render = rendererOf(eventRendering((event) => void events.push(event)));
   for (const outcome of outcomes) render(outcome);
   return events;
 }
 
 test('an Event says for programs what happened, and for which sources', () => {
-  expect(eventsOf(false, rolled(changes), REFUSED, UNDELIVERED).map(({ annotations }) => annotations)).toEqual([
+  expect(eventsOf(rolled(changes), REFUSED, UNDELIVERED).map(({ annotations }) => annotations)).toEqual([
     { [OUTCOME]: 'rolled', [SOURCES]: 'ConfigMap/app' },
     { [OUTCOME]: 'refused', [SOURCES]: 'ConfigMap/app' },
     { [OUTCOME]: 'undelivered', [SOURCES]: 'ConfigMap/app' },
@@ -29,17 +29,9 @@ test('an Event says for programs what happened, and for which sources', () => {
 });
 
 test('two outcomes are two Events, also with the same words; the same one again is a repetition', () => {
-  const [one, again, other, more] = eventsOf(false, FAILED, FAILED, REFUSED, { ...FAILED, changes: [change('db')] });
+  const [one, again, other, more] = eventsOf(FAILED, FAILED, REFUSED, { ...FAILED, changes: [change('db')] });
   if (!one || !again || !other || !more) throw new Error('an Event is missing');
   expect(new Set([one, again, other, more].map(({ message }) => message)).size).toBe(1);
   expect(repetitionKey(again)).toBe(repetitionKey(one));
   expect(new Set([one, other, more].map(repetitionKey)).size).toBe(3);
-});
-
-test('under compat the Events that Stakater has are as Stakater’s', () => {
-  expect(eventsOf(true, rolled(changes), REFUSED, UNDELIVERED).map(({ annotations }) => annotations)).toEqual([
-    undefined,
-    undefined,
-    { [OUTCOME]: 'undelivered', [SOURCES]: 'ConfigMap/app' },
-  ]);
 });

@@ -13,18 +13,17 @@ const COMPONENT: Readonly<Record<SourceKind, string>> = {
   SecretProviderClass: 'reloader-secretproviderclasspodstatuses',
 };
 
-/** Outcomes as Events on the workload. Under compat those that upstream has as well look as upstream's. */
-export function eventRendering(post: (event: EventPost) => void, compat: boolean): Rendering {
-  const postUpstream = (event: EventPost): void => post(compat ? { ...event, annotations: undefined } : event);
+/** Outcomes as Events on the workload. */
+export function eventRendering(post: (event: EventPost) => void): Rendering {
   const rolled = (outcome: OutcomeOf<'rolled' | 'replaced'>): void => {
     const refs = outcome.changes.map(({ ref }) => ref);
     const message = `${causeWords(refs)}, Updated ${updatedWords(outcome)}`;
-    postUpstream(eventAbout(outcome, { type: 'Normal', reason: 'Reloaded', message }, refs));
+    post(eventAbout(outcome, { type: 'Normal', reason: 'Reloaded', message }, refs));
   };
   const failed = (outcome: OutcomeOf<'failed' | 'refused'>): void => {
     const refs = outcome.changes.map(({ ref }) => ref);
     const message = `Update for ${quoted(outcome.workload)} failed with error ${outcome.error}`;
-    postUpstream(eventAbout(outcome, { type: 'Warning', reason: 'ReloadFail', message }, refs));
+    post(eventAbout(outcome, { type: 'Warning', reason: 'ReloadFail', message }, refs));
   };
   const reverted = (outcome: OutcomeOf<'reverted' | 'undelivered'>): void => {
     const message = revertedWords(outcome);
