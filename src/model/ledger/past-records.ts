@@ -37,6 +37,10 @@ export type Way = 'same' | 'new' | 'back';
 export class PastRecords {
   readonly #deps: PastRecordsDeps;
   readonly #runs: Runs;
+  /** The one that was parsed last: a workload is asked about several times in a row. */
+  #parsed: { readonly text: string | undefined; readonly uid: string; readonly record: LedgerRecord | undefined } = {
+    ...{ text: undefined, uid: '', record: undefined },
+  };
 
   constructor(deps: PastRecordsDeps, runs: Runs) {
     this.#deps = deps;
@@ -46,7 +50,10 @@ export class PastRecords {
   /** The newest record of a workload that is ours: on itself, or on the Job that was started for it. */
   recordOf({ ref, annotations, uid }: Workload): LedgerRecord | undefined {
     const { keyId } = this.#deps;
-    const own = parseRecord(annotations[RECORD], uid, keyId);
+    const text = annotations[RECORD];
+    if (text !== this.#parsed.text || uid !== this.#parsed.uid)
+      this.#parsed = { text, uid, record: parseRecord(text, uid, keyId) };
+    const own = this.#parsed.record;
     const run = this.#runs.of(workloadKey(ref))?.record;
     if (run?.uid !== uid || run.key !== keyId || run.seq <= (own?.seq ?? 0)) return own;
     return run;
