@@ -4,8 +4,8 @@ import { imageName, type Pod } from './pod.ts';
 import { type PodHost, PodProcess } from './pod-process.ts';
 
 /**
- * Runs the pods of the given images, of one namespace or of all, as processes of this machine until aborted, and ends them then. Linux only: on macOS
- * an address like 127.3.4.5 does not exist until an administrator adds it.
+ * Runs the pods of the given images, of one namespace or of all, as processes of this machine until aborted, and ends
+ * them then. Linux only: on macOS an address like 127.3.4.5 does not exist until an administrator adds it.
  */
 export async function runPods(
   options: PodHost & { readonly namespace?: string | undefined },
