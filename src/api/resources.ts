@@ -10,32 +10,26 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-const core = (plural: string, kind: string, namespaced = true): Resource => ({
-  group: '',
-  version: 'v1',
-  plural,
-  kind,
-  namespaced,
-});
-const csi = (plural: string, kind: string): Resource => ({
-  ...core(plural, kind),
-  group: 'secrets-store.csi.x-k8s.io',
-});
+const core = (plural: string, kind: string) => ({ group: '', version: 'v1', plural, kind, namespaced: true });
+const CSI = 'secrets-store.csi.x-k8s.io';
 
 export const CONFIG_MAPS: Resource = core('configmaps', 'ConfigMap');
 export const SECRETS: Resource = core('secrets', 'Secret');
 export const isSecret = ({ group, plural }: Resource): boolean => group === SECRETS.group && plural === SECRETS.plural;
-export const NAMESPACES: Resource = core('namespaces', 'Namespace', false);
+export const NAMESPACES: Resource = { ...core('namespaces', 'Namespace'), namespaced: false };
 export const PODS: Resource = core('pods', 'Pod');
 export const REPLICATION_CONTROLLERS: Resource = core('replicationcontrollers', 'ReplicationController');
 export const REPLICA_SETS: Resource = { ...core('replicasets', 'ReplicaSet'), group: 'apps' };
 export const EVENTS: Resource = core('events', 'Event');
 export const LEASES: Resource = { ...core('leases', 'Lease'), group: 'coordination.k8s.io' };
-export const SECRET_PROVIDER_CLASSES: Resource = csi('secretproviderclasses', 'SecretProviderClass');
-export const SECRET_PROVIDER_CLASS_POD_STATUSES: Resource = csi(
-  'secretproviderclasspodstatuses',
-  'SecretProviderClassPodStatus',
-);
+export const SECRET_PROVIDER_CLASSES: Resource = {
+  ...core('secretproviderclasses', 'SecretProviderClass'),
+  group: CSI,
+};
+export const SECRET_PROVIDER_CLASS_POD_STATUSES: Resource = {
+  ...core('secretproviderclasspodstatuses', 'SecretProviderClassPodStatus'),
+  group: CSI,
+};
 
 /** Where each kind of source is found. */
 export const SOURCE_RESOURCES: Readonly<Record<SourceKind, Resource>> = {

@@ -11,7 +11,7 @@ import { isRolledOut, revisionOf } from '../domain/workload/rollout.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
 import type { Digest } from '../runtime/digest.ts';
 import type { FormerKey } from './ledger/former-key.ts';
-import { type ClassStatus, classNameOf } from './sources/provider-classes.ts';
+import type { ClassStatus } from './sources/provider-classes.ts';
 
 export interface ParserOptions {
   readonly keys: AnnotationKeys;
@@ -94,17 +94,14 @@ export function createObjectParser({ keys, compat, digest, former, oldRecord }: 
 
   const classStatus = (object: KubeObject): ClassStatus | undefined => {
     const status = object as SecretProviderClassPodStatus;
-    const className = classNameOf(status);
+    // Without a class the driver has not filled it in yet.
+    const { secretProviderClassName: className, objects } = status.status ?? {};
     // Upstream takes the first objects of a status for a change; they are what the pod starts with.
-    const isEmpty = (status.status?.objects ?? []).length === 0;
-    if (className === undefined || (isEmpty && !compat)) return undefined;
+    const isEmpty = (objects ?? []).length === 0;
+    if (!className || (isEmpty && !compat)) return undefined;
     const { namespace = '', resourceVersion } = object.metadata;
-    return {
-      namespace: intern(namespace),
-      className,
-      resourceVersion,
-      fingerprint: fingerprint('SecretProviderClass', status),
-    };
+    const held = fingerprint('SecretProviderClass', status);
+    return { namespace: intern(namespace), className, resourceVersion, fingerprint: held };
   };
 
   return { source, workload, classStatus };
@@ -121,8 +118,8 @@ export type ObjectParser = ReturnType<typeof createObjectParser>;
 
 /** When its data was last written after its creation, if it was. */
 function editedAt(object: KubeObject): string | undefined {
-  const last = dataWrittenAt(object);
-  return last !== undefined && last > (object.metadata.creationTimestamp ?? '') ? last : undefined;
+  const last = dataWrittenAt(object) ?? '';
+  return last > (object.metadata.creationTimestamp ?? '') ? last : undefined;
 }
 
 /**

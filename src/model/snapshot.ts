@@ -4,8 +4,7 @@ import { type Resource, SECRET_PROVIDER_CLASS_POD_STATUSES, SOURCE_RESOURCES } f
 import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../api/sources.ts';
 import { namedIn } from '../domain/asks/ask.ts';
 import type { Policy } from '../domain/judge/verdict.ts';
-import type { SourceId } from '../domain/ledger/source-id.ts';
-import { sourceId } from '../domain/ledger/source-id.ts';
+import { type SourceId, sourceId } from '../domain/ledger/source-id.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';

@@ -26,7 +26,7 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
     writeFileSync(mine, JSON.stringify({ ...ownIdentity(), nonce: mine }));
     await take(path, mine, options);
     isHeld = true;
-    removeLeftovers(path);
+    for (const file of leftovers(path)) rmSync(file, { force: true });
     return await work();
   } finally {
     release();
@@ -69,20 +69,15 @@ function removeStale(path: string, mine: string, stale: string): void {
   rmSync(aside, { force: true });
 }
 
-function removeLeftovers(path: string): void {
-  for (const file of leftovers(path)) rmSync(file, { force: true });
-}
-
 /** Files of processes that were killed while they waited for the lock or held it. */
 function leftovers(path: string): readonly string[] {
-  const files = readdirSync(dirname(path)).filter((entry) => entry.startsWith(`${basename(path)}.`));
-  return files
-    .map((entry) => join(dirname(path), entry))
-    .filter((file) => {
-      const text = read(file);
-      // A file without its end is being written at this moment.
-      return text?.endsWith('}') && !isAlive(JSON.parse(text));
-    });
+  const names = readdirSync(dirname(path)).filter((entry) => entry.startsWith(`${basename(path)}.`));
+  const files = names.map((name) => join(dirname(path), name));
+  return files.filter((file) => {
+    const text = read(file);
+    // A file without its end is being written at this moment.
+    return text?.endsWith('}') && !isAlive(JSON.parse(text));
+  });
 }
 
 /** False when `to` exists. */

@@ -143,13 +143,7 @@ async function startOnce(
 ): Promise<Sandbox> {
   const files = sandboxFiles(dir);
   const ports = await freePorts();
-  const settings: ControlPlaneSettings = {
-    dir,
-    ports,
-    binaries,
-    audit: options.audit,
-    etcdQuotaBytes: options.etcdQuotaBytes,
-  };
+  const { audit, etcdQuotaBytes } = options;
   const server = `https://127.0.0.1:${ports.api}`;
   const state: StateFile = {
     name: options.name,
@@ -161,11 +155,11 @@ async function startOnce(
   };
   writeStateFile(dir, state);
   const tokens = writeUsers(dir);
-  if (options.audit) writeAuditPolicy(dir);
+  if (audit) writeAuditPolicy(dir);
   writeFileSync(files.stages, stages(options.processImages ?? ['attune']));
   mkdirSync(files.certificates, { recursive: true });
 
-  const components = new Components(settings, options.env, say);
+  const components = new Components({ dir, ports, binaries, audit, etcdQuotaBytes }, options.env, say);
   await components.duringStartUp(options.signal, async (signal) => {
     components.start('etcd');
     await waitForEtcd(etcdUrl(ports), signal);

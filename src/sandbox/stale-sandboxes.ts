@@ -5,7 +5,7 @@ import { lockState, withLock } from './lock.ts';
 import { logsFolder } from './processes/process-logs.ts';
 import type { Say } from './progress.ts';
 import { removeSandbox } from './remove-sandbox.ts';
-import { hasDeadOwner, readStateFile, stateFile } from './state-file.ts';
+import { hasDeadOwner, readStateFile } from './state-file.ts';
 
 /**
  * Removes what killed processes have left: sandboxes that belonged to them, folders that are half made or half removed,
@@ -27,11 +27,10 @@ export async function removeStaleSandboxes(env: Environment, say: Say, signal?: 
   }
 }
 
-const isStale = (dir: string): boolean => hasDeadOwner(readStateFile(dir)) || isIncomplete(dir);
-
 /** Without a state file a sandbox is half made or half removed. Logs alone are kept on purpose, after a failed start. */
-function isIncomplete(dir: string): boolean {
-  if (existsSync(stateFile(dir)) || !existsSync(dir)) return false;
+function isStale(dir: string): boolean {
+  const state = readStateFile(dir);
+  if (state || !existsSync(dir)) return hasDeadOwner(state);
   return readdirSync(dir).some((entry) => join(dir, entry) !== logsFolder(dir));
 }
 

@@ -15,7 +15,7 @@ export interface StateFile {
   readonly ready: boolean;
 }
 
-export const stateFile = (dir: string): string => join(dir, 'sandbox.json');
+const stateFile = (dir: string): string => join(dir, 'sandbox.json');
 
 export function writeStateFile(dir: string, state: StateFile): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -19,11 +19,8 @@ export function piecesOf(kind: SourceKind, object: unknown): readonly Piece[] {
 }
 
 function entries(part: Piece['part'], data: unknown): Piece[] {
-  return Object.entries(objectIn(data)).map(([key, value]) => ({
-    part,
-    key,
-    value: value instanceof Uint8Array ? value : textIn(value),
-  }));
+  const bytesOrText = (value: unknown) => (value instanceof Uint8Array ? value : textIn(value));
+  return Object.entries(objectIn(data)).map(([key, value]) => ({ part, key, value: bytesOrText(value) }));
 }
 
 function statusPieces(status: JsonObject): Piece[] {
@@ -31,12 +28,8 @@ function statusPieces(status: JsonObject): Piece[] {
     const object = objectIn(entry);
     return { part: 'object', key: textIn(object['id']), value: textIn(object['version']) };
   });
-  pieces.push({
-    part: 'class',
-    key: 'SecretProviderClassName',
-    value: textIn(status['secretProviderClassName']),
-  });
-  return pieces;
+  const className = textIn(status['secretProviderClassName']);
+  return [...pieces, { part: 'class', key: 'SecretProviderClassName', value: className }];
 }
 
 /** A key of a ConfigMap or Secret cannot contain `=`, so the values, which may be large, need not be compared. */

@@ -14,6 +14,7 @@ export function jobFromCronJob(cronJob: KubeObject, edit: TemplateEdit | undefin
   const { name, namespace, uid } = cronJob.metadata;
   const jobTemplate = objectAt(cronJob, ['spec', 'jobTemplate']);
   const metadata = objectIn(jobTemplate['metadata']);
+  const spec = objectIn(jobTemplate['spec']);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -30,7 +31,7 @@ export function jobFromCronJob(cronJob: KubeObject, edit: TemplateEdit | undefin
         { apiVersion: 'batch/v1', kind: 'CronJob', name, uid, controller: true, blockOwnerDeletion: true },
       ],
     },
-    spec: withTemplate(objectIn(jobTemplate['spec']), (template) => applyEdit(template, edit)),
+    spec: { ...spec, template: applyEdit(objectIn(spec['template']), edit) },
   };
 }
 
@@ -57,13 +58,15 @@ export function replacementJob(job: KubeObject, edit: TemplateEdit | undefined):
   const spec = objectIn(objectIn(job)['spec']);
   // With a selector of the user's own the labels are the user's too, and the server insists on both.
   const manual = spec['manualSelector'] === true;
+  const template = objectIn(spec['template']);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: without(objectIn(job.metadata), SERVER_OWNED),
-    spec: withTemplate(manual ? spec : without(spec, ['selector']), (template) =>
-      applyEdit(manual ? template : withoutLabels(template, CONTROLLER_LABELS), edit),
-    ),
+    spec: {
+      ...(manual ? spec : without(spec, ['selector'])),
+      template: applyEdit(manual ? template : withoutControllerLabels(template), edit),
+    },
   };
 }
 
@@ -93,14 +96,10 @@ function withVariable(container: JsonObject, name: string, value: string | undef
   return { ...container, env: index < 0 ? [...env, { name, value }] : env.with(index, { name, value }) };
 }
 
-function withTemplate(spec: JsonObject, change: (template: JsonObject) => JsonObject): JsonObject {
-  return { ...spec, template: change(objectIn(spec['template'])) };
-}
-
-function withoutLabels(template: JsonObject, labels: readonly string[]): JsonObject {
+function withoutControllerLabels(template: JsonObject): JsonObject {
   const metadata = objectIn(template['metadata']);
   if (metadata['labels'] === undefined) return template;
-  return { ...template, metadata: { ...metadata, labels: without(objectIn(metadata['labels']), labels) } };
+  return { ...template, metadata: { ...metadata, labels: without(objectIn(metadata['labels']), CONTROLLER_LABELS) } };
 }
 
 function without(object: JsonObject, members: readonly string[]): JsonObject {

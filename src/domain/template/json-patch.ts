@@ -26,33 +26,25 @@ export function jsonPatch(
   edit: TemplateEdit | undefined,
   also: Beside,
 ): readonly JsonOperation[] {
-  const template = pointer(kind.templatePath);
+  const template = `/${kind.templatePath.join('/')}`;
+  const { annotations = {}, env = [] } = edit ?? {};
+  const needsMetadata = !workload.hasTemplateMetadata && Object.keys(annotations).length > 0;
   return [
     // Not `test`: a version that has moved on is then a conflict (409) and no invalid request (422).
     { op: 'replace', path: '/metadata/resourceVersion', value: workload.resourceVersion },
     ...annotationOperations('/metadata', also.annotations, workload.hasAnnotations),
-    ...Object.entries(also.spec).map(
-      ([member, value]): JsonOperation => ({ op: 'add', path: `/spec/${member}`, value }),
-    ),
-    ...templateAnnotationOperations(template, workload, edit?.annotations ?? {}),
-    ...Object.values(Object.groupBy(edit?.env ?? [], (entry) => entry.container)).flatMap((edits = []) =>
+    ...Object.entries(also.spec).map(([member, value]) => add(`/spec/${member}`, value)),
+    ...(needsMetadata
+      ? [add(`${template}/metadata`, { annotations })]
+      : annotationOperations(`${template}/metadata`, annotations, workload.hasTemplateAnnotations)),
+    ...Object.values(Object.groupBy(env, (entry) => entry.container)).flatMap((edits = []) =>
       containerOperations(`${template}/spec/containers`, workload, edits),
     ),
   ];
 }
 
-const escaped = (member: string): string => member.replaceAll('~', '~0').replaceAll('/', '~1');
-const pointer = (path: readonly string[]): string => path.map((member) => `/${escaped(member)}`).join('');
-
-function templateAnnotationOperations(
-  template: string,
-  workload: Workload,
-  annotations: Readonly<Record<string, string>>,
-): readonly JsonOperation[] {
-  if (Object.keys(annotations).length === 0) return [];
-  if (!workload.hasTemplateMetadata) return [{ op: 'add', path: `${template}/metadata`, value: { annotations } }];
-  return annotationOperations(`${template}/metadata`, annotations, workload.hasTemplateAnnotations);
-}
+const add = (path: string, value: unknown): JsonOperation => ({ op: 'add', path, value });
+const test = (path: string, value: unknown): JsonOperation => ({ op: 'test', path, value });
 
 /** `add` also replaces. It needs its parent, so a missing map comes whole. */
 function annotationOperations(
@@ -63,13 +55,14 @@ function annotationOperations(
   const path = `${metadata}/annotations`;
   const entries = Object.entries(annotations);
   const values = entries.filter(([, value]) => value !== null);
-  if (!exist) return values.length === 0 ? [] : [{ op: 'add', path, value: Object.fromEntries(values) }];
-  return entries.map(([key, value]): JsonOperation => {
-    const member = `${path}/${escaped(key)}`;
-    return value === null ? { op: 'remove', path: member } : { op: 'add', path: member, value };
+  if (!exist) return values.length === 0 ? [] : [add(path, Object.fromEntries(values))];
+  return entries.map(([key, value]) => {
+    const member = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    return value === null ? { op: 'remove', path: member } : add(member, value);
   });
 }
 
+/** The edits are all of one container. */
 function containerOperations(
   containers: string,
   workload: Workload,
@@ -78,27 +71,19 @@ function containerOperations(
   const [first] = edits;
   if (first === undefined) return [];
   const container = `${containers}/${first.container}`;
-  const fresh = edits.filter((edit) => edit.index === undefined && edit.value !== undefined).map(variableOf);
+  const env = `${container}/env`;
   const present = edits.filter((edit) => edit.index !== undefined);
   // The highest position first: a removal moves all that stand behind it.
   const removed = present.filter((edit) => edit.value === undefined).sort((a, b) => (b.index ?? 0) - (a.index ?? 0));
+  const fresh = edits
+    .filter((edit) => edit.index === undefined && edit.value !== undefined)
+    .map(({ variable, value }) => ({ name: variable, value }));
+  const isWhole = fresh.length > 0 && !workload.containers[first.container]?.hasEnv;
   return [
-    { op: 'test', path: `${container}/name`, value: first.containerName },
-    ...present.map(
-      (edit): JsonOperation => ({ op: 'test', path: `${container}/env/${edit.index}/name`, value: edit.variable }),
-    ),
-    ...present
-      .filter((edit) => edit.value !== undefined)
-      .map((edit): JsonOperation => ({ op: 'add', path: `${container}/env/${edit.index}/value`, value: edit.value })),
-    ...removed.map((edit): JsonOperation => ({ op: 'remove', path: `${container}/env/${edit.index}` })),
-    ...appended(`${container}/env`, fresh, workload.containers[first.container]?.hasEnv === true),
+    test(`${container}/name`, first.containerName),
+    ...present.map((edit) => test(`${env}/${edit.index}/name`, edit.variable)),
+    ...present.filter((edit) => edit.value !== undefined).map((edit) => add(`${env}/${edit.index}/value`, edit.value)),
+    ...removed.map((edit): JsonOperation => ({ op: 'remove', path: `${env}/${edit.index}` })),
+    ...(isWhole ? [add(env, fresh)] : fresh.map((variable) => add(`${env}/-`, variable))),
   ];
-}
-
-const variableOf = ({ variable, value }: EnvEdit): unknown => ({ name: variable, value });
-
-function appended(env: string, fresh: readonly unknown[], exists: boolean): readonly JsonOperation[] {
-  if (fresh.length === 0) return [];
-  if (!exists) return [{ op: 'add', path: env, value: fresh }];
-  return fresh.map((value) => ({ op: 'add', path: `${env}/-`, value }));
 }

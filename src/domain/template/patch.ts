@@ -2,7 +2,7 @@ import { type AnnotationKeys, RECORD } from '../../api/annotations.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { Workload } from '../workload/workload.ts';
 import { type Beside, type JsonOperation, jsonPatch } from './json-patch.ts';
-import type { EnvEdit, TemplateEdit } from './template-edit.ts';
+import type { TemplateEdit } from './template-edit.ts';
 
 /** What goes into the same write as the edit of the template. */
 export interface PatchExtra {
@@ -33,11 +33,16 @@ export function patchOf(
   if (extra.restartAt !== undefined) {
     return { type: 'merge', body: { spec: { restartAt: extra.restartAt }, metadata: guarded(workload, annotations) } };
   }
-  const spec = pausedField(extra);
+  const spec = extra.pause ? { paused: true } : extra.resume ? { paused: false } : {};
   if (kind.patch === 'json' || edit?.jsonPatch === true) {
     return { type: 'json', body: jsonPatch(kind, workload, edit, { annotations, spec }) };
   }
-  return { type: 'strategic', body: strategicBody(kind, workload, edit, { annotations, spec }) };
+  // The path begins with `spec`, beside whose other members `paused` stands.
+  const [, ...path] = kind.templatePath;
+  const template = edit && path.reduceRight<object>((inner, member) => ({ [member]: inner }), templateOf(edit));
+  const merged = { ...template, ...spec };
+  const metadata = guarded(workload, annotations);
+  return { type: 'strategic', body: Object.keys(merged).length > 0 ? { spec: merged, metadata } : { metadata } };
 }
 
 /** Only an annotation that is there is taken away: JSON Patch fails otherwise. */
@@ -50,47 +55,20 @@ function metadataAnnotations(workload: Workload, extra: PatchExtra): Beside['ann
   };
 }
 
-function pausedField(extra: PatchExtra): Beside['spec'] {
-  if (extra.pause) return { paused: true };
-  return extra.resume ? { paused: false } : {};
-}
-
-function guarded(workload: Workload, annotations: Beside['annotations']): Record<string, unknown> {
-  const { resourceVersion } = workload;
+function guarded({ resourceVersion }: Workload, annotations: Beside['annotations']): object {
   return Object.keys(annotations).length > 0 ? { resourceVersion, annotations } : { resourceVersion };
 }
 
-function strategicBody(
-  kind: WorkloadKind,
-  workload: Workload,
-  edit: TemplateEdit | undefined,
-  also: Beside,
-): Record<string, unknown> {
-  const nested = edit === undefined ? {} : nest(kind.templatePath, templateOf(edit));
-  const spec = { ...(nested['spec'] as Record<string, unknown> | undefined), ...also.spec };
-  return {
-    ...(Object.keys(spec).length > 0 ? { spec } : {}),
-    metadata: guarded(workload, also.annotations),
-  };
-}
-
-function templateOf(edit: TemplateEdit): Record<string, unknown> {
-  return {
-    ...(Object.keys(edit.annotations).length > 0 ? { metadata: { annotations: edit.annotations } } : {}),
-    ...(edit.env.length > 0 ? { spec: { containers: containersOf(edit.env) } } : {}),
-  };
-}
-
 /** Containers and variables are merged by name, so each is mentioned with its name and what changes. */
-function containersOf(env: readonly EnvEdit[]): readonly unknown[] {
-  return Object.values(Object.groupBy(env, (edit) => edit.container)).map((edits = []) => ({
+function templateOf({ annotations, env }: TemplateEdit): object {
+  const containers = Object.values(Object.groupBy(env, (edit) => edit.container)).map((edits = []) => ({
     name: edits[0]?.containerName,
     env: edits.map(({ variable, value }) =>
       value === undefined ? { name: variable, $patch: 'delete' } : { name: variable, value },
     ),
   }));
-}
-
-function nest(path: readonly string[], value: unknown): Record<string, unknown> {
-  return path.reduceRight<unknown>((inner, member) => ({ [member]: inner }), value) as Record<string, unknown>;
+  return {
+    ...(Object.keys(annotations).length > 0 ? { metadata: { annotations } } : {}),
+    ...(containers.length > 0 ? { spec: { containers } } : {}),
+  };
 }

@@ -4,21 +4,17 @@ import type { Workload } from '../workload/workload.ts';
 import { isMarkVariable } from './marks.ts';
 import type { TemplateEdit } from './template-edit.ts';
 
-export interface TemplateDigests {
-  /** Without any reloader's marks. */
-  readonly templateDigest: string;
-  /** Marks included, wherever in a list they stand. */
-  readonly fullTemplateDigest: string;
-}
-
 /** All marks in a template: two annotations, and for each container its variables by name. */
 interface Marks {
   readonly annotations: readonly (string | undefined)[];
   readonly containers: readonly ReadonlyMap<string, string>[];
 }
 
-/** Digests of a raw pod template. */
-export function digestTemplate(template: JsonObject, digest: (text: string) => string): TemplateDigests {
+/** Digests of a raw pod template. It does not matter where in a list a mark stands. */
+export function digestTemplate(
+  template: JsonObject,
+  digest: (text: string) => string,
+): Pick<Workload, 'templateDigest' | 'fullTemplateDigest'> {
   const { bare, marks } = separate(template);
   const templateDigest = digest(canonicalText(bare));
   return { templateDigest, fullTemplateDigest: digestMarks(templateDigest, marks, digest) };

@@ -69,17 +69,14 @@ function envEdits(workload: Workload, marks: readonly NewMark[]): readonly EnvEd
   const edits = new Map<string, EnvEdit>();
   for (const { ref, container, mark } of marks) {
     const variable = variableName(ref.kind, ref.name);
-    const present = markIn(workload.containers[container], variable);
-    edits.set(`${container}/${variable}`, {
-      container,
-      containerName: workload.containers[container]?.name ?? '',
-      variable,
-      value: mark === 'deleted' ? undefined : mark,
-      index: present?.index,
-    });
+    const view = workload.containers[container];
+    const present = markIn(view, variable);
+    const value = mark === 'deleted' ? undefined : mark;
+    const edit = { container, containerName: view?.name ?? '', variable, value, index: present?.index };
+    edits.set(`${container}/${variable}`, edit);
   }
   return [...edits.values()].filter(
-    (edit) => edit.value !== markIn(workload.containers[edit.container], edit.variable)?.value,
+    ({ container, variable, value }) => value !== markIn(workload.containers[container], variable)?.value,
   );
 }
 
@@ -98,13 +95,7 @@ function orphans(workload: Workload, env: readonly EnvEdit[], options: EditOptio
     view.marks
       .filter((mark) => isMarkVariable(mark) && !options.usedOrNamed(mark.name))
       .filter((mark) => !env.some((edit) => edit.container === container && edit.variable === mark.name))
-      .map((mark) => ({
-        container,
-        containerName: view.name,
-        variable: mark.name,
-        value: undefined,
-        index: mark.index,
-      })),
+      .map(({ name, index }) => ({ container, containerName: view.name, variable: name, value: undefined, index })),
   );
 }
 
@@ -119,6 +110,6 @@ function isKnownClass(workload: Workload, { ref, mark }: NewMark, strategy: Stra
     return text !== '' && text.includes(ref.name) && text.includes(mark);
   }
   const variable = variableName(ref.kind, ref.name);
-  const holder = workload.containers.find((container) => markIn(container, variable) !== undefined);
-  return markIn(holder, variable)?.value === mark;
+  const marks = workload.containers.flatMap((container) => markIn(container, variable) ?? []);
+  return marks[0]?.value === mark;
 }

@@ -10,8 +10,6 @@ interface Requirement {
 /** All requirements must hold; none selects everything. */
 export type Selector = readonly Requirement[];
 
-export type ParsedSelector = { readonly selector: Selector } | { readonly error: string };
-
 const WORD = String.raw`[^\s=!(),<>]+`;
 const REQUIREMENT = new RegExp(
   String.raw`^\s*(?:!\s*(?<absent>${WORD})|(?<key>${WORD})` +
@@ -19,7 +17,7 @@ const REQUIREMENT = new RegExp(
 );
 const FORMS = 'k, !k, k=v, k!=v, k in (a,b), k notin (a,b), k>1 or k<1';
 
-export function parseSelector(text: string): ParsedSelector {
+export function parseSelector(text: string): { readonly selector: Selector } | { readonly error: string } {
   if (text.trim() === '') return { selector: [] };
   const selector: Requirement[] = [];
   // The commas inside `in (a,b)` separate values.
@@ -48,10 +46,7 @@ function requirementIn(part: string): Requirement | undefined {
 
 /** Whether labels satisfy every requirement. As in Kubernetes a missing label satisfies `!=` and `notin`. */
 export function matches(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
-  return selector.every((requirement) => {
-    const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
-    return satisfies(requirement, value);
-  });
+  return selector.every((each) => satisfies(each, Object.hasOwn(labels, each.key) ? labels[each.key] : undefined));
 }
 
 function satisfies({ operator, values }: Requirement, value: string | undefined): boolean {

@@ -2,7 +2,6 @@ import { type AnnotationKeys, LAST_RELOADED_FROM, NUDGE, RECORD } from '../../ap
 import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import type { Intent } from '../asks/ask.ts';
 import { parseIntent } from '../asks/parse-intent.ts';
 import { askingKeys, ownKeys, slipsIn } from '../asks/slips.ts';
 import { isMarkName } from '../template/marks.ts';
@@ -26,6 +25,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
   const templateMetadata = objectIn(template['metadata']);
   const annotations = pick(metadata['annotations'], metadataKeys(options.keys));
   const templateAnnotations = pick(templateMetadata['annotations'], templateKeys(options.keys));
+  const intent = parseIntent(kind.kind, { annotations, templateAnnotations }, options);
   // Stakater does not report them.
   const slips = options.compat ? [] : slipsIn(kind, object, options.keys);
   return {
@@ -39,7 +39,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     templateAnnotations,
     hasTemplateAnnotations: isObject(templateMetadata['annotations']),
     hasTemplateMetadata: isObject(template['metadata']),
-    intent: withSlips(parseIntent(kind.kind, { annotations, templateAnnotations }, options), slips),
+    intent: slips.length === 0 ? intent : { ...intent, problems: [...intent.problems, ...slips] },
     references: referencesOf(template, options.compat),
     containers: listIn(objectIn(template['spec'])['containers']).map(containerView),
     ...digestTemplate(template, options.digest),
@@ -52,9 +52,6 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     owner: refIn(listIn(metadata['ownerReferences']).find((owner) => objectIn(owner)['controller'] === true)),
   };
 }
-
-const withSlips = (intent: Intent, slips: Intent['problems']): Intent =>
-  slips.length === 0 ? intent : { ...intent, problems: [...intent.problems, ...slips] };
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 

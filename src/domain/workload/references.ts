@@ -1,5 +1,4 @@
 import { listIn, objectIn, textIn } from '../../api/json.ts';
-import type { PodTemplate } from '../../api/objects.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import type { Reference } from './workload.ts';
 
@@ -11,33 +10,40 @@ type Named = Pick<Reference, 'kind' | 'name'>;
  * Stakater's search order: mounted volumes, env of the containers, env of the init containers. Of several volumes with
  * the same source only the first is looked at. What only an init container uses is marked in the first container.
  */
-export function referencesOf(template: PodTemplate | undefined, compat: boolean): readonly Reference[] {
+export function referencesOf(template: unknown, compat: boolean): readonly Reference[] {
   const spec = objectIn(objectIn(template)['spec']);
   const containers = listIn(spec['containers']);
   const initContainers = listIn(spec['initContainers']);
   const first = containers.length > 0 ? 0 : undefined;
+  const placeOf = (volume: unknown): Pick<Reference, 'via' | 'container'> => {
+    const name = textIn(objectIn(volume)['name']);
+    const mounts = (entry: unknown) =>
+      listIn(objectIn(entry)['volumeMounts']).some((mount) => objectIn(mount)['name'] === name);
+    const container = containers.findIndex(mounts);
+    if (container >= 0) return { via: 'volume', container };
+    if (initContainers.some(mounts)) return { via: 'init-volume', container: first };
+    return { via: 'unmounted-volume', container: undefined };
+  };
 
   const volumes = firstOfEach(
     listIn(spec['volumes']).flatMap((volume) => {
-      const place = placeOfVolume(textIn(objectIn(volume)['name']), containers, initContainers);
+      const place = placeOf(volume);
       return sourcesOfVolume(volume).map((source) => ({ ...source, ...place }));
     }),
   );
   const pullSecrets = compat ? [] : listIn(spec['imagePullSecrets']);
   return firstOfEach([
     ...volumes.filter(({ via }) => via !== 'unmounted-volume'),
-    ...containers.flatMap((entry, container) => sourcesOfEnv(entry).map((source) => at(source, 'env', container))),
-    ...initContainers.flatMap(sourcesOfEnv).map((source) => at(source, 'init-env', first)),
-    ...pullSecrets.flatMap((entry) => named('Secret', entry)).map((source) => at(source, 'image-pull-secret', first)),
+    ...containers.flatMap((entry, container) => sourcesOfEnv(entry).map(at('env', container))),
+    ...initContainers.flatMap(sourcesOfEnv).map(at('init-env', first)),
+    ...pullSecrets.flatMap((entry) => named('Secret', entry)).map(at('image-pull-secret', first)),
     ...volumes.filter(({ via }) => via === 'unmounted-volume'),
   ]);
 }
 
-const at = (source: Named, via: Reference['via'], container: number | undefined): Reference => ({
-  ...source,
-  via,
-  container,
-});
+const at =
+  (via: Reference['via'], container: number | undefined) =>
+  (source: Named): Reference => ({ ...source, via, container });
 
 function firstOfEach(references: readonly Reference[]): readonly Reference[] {
   const found = new Map<string, Reference>();
@@ -48,25 +54,9 @@ function firstOfEach(references: readonly Reference[]): readonly Reference[] {
   return [...found.values()];
 }
 
-function placeOfVolume(
-  volume: string,
-  containers: readonly unknown[],
-  initContainers: readonly unknown[],
-): Pick<Reference, 'via' | 'container'> {
-  const mounts = (entry: unknown): boolean => mountsVolume(entry, volume);
-  const container = containers.findIndex(mounts);
-  if (container >= 0) return { via: 'volume', container };
-  if (!initContainers.some(mounts)) return { via: 'unmounted-volume', container: undefined };
-  return { via: 'init-volume', container: containers.length > 0 ? 0 : undefined };
-}
-
 function named(kind: SourceKind, holder: unknown, member = 'name'): Named[] {
   const name = textIn(objectIn(holder)[member]);
   return name === '' ? [] : [{ kind, name }];
-}
-
-function mountsVolume(container: unknown, volume: string): boolean {
-  return listIn(objectIn(container)['volumeMounts']).some((mount) => objectIn(mount)['name'] === volume);
 }
 
 function sourcesOfVolume(volume: unknown): Named[] {

@@ -1,4 +1,3 @@
-import type { SecretProviderClassPodStatus } from '../../api/objects.ts';
 import type { Fingerprint } from '../../domain/source/source.ts';
 
 /** What one pod's status says about a class. */
@@ -33,12 +32,9 @@ export class Classes {
     const key = `${status.namespace}/${status.className}`;
     const known = this.#classes.get(key);
     if (!known) {
-      this.#classes.set(key, {
-        current: status.fingerprint,
-        version: status.resourceVersion,
-        seen: [status.fingerprint.exact],
-      });
-      return status.fingerprint;
+      const { fingerprint: current, resourceVersion: version } = status;
+      this.#classes.set(key, { current, version, seen: [current.exact] });
+      return current;
     }
     remember(known, status.fingerprint.exact);
     return undefined;
@@ -73,9 +69,4 @@ function remember(state: ClassState, exact: string): void {
   if (state.seen.includes(exact)) return;
   state.seen.push(exact);
   if (state.seen.length > MAX_SEEN) state.seen.shift();
-}
-
-/** Undefined while the driver has not filled it in, or names no class. */
-export function classNameOf(object: SecretProviderClassPodStatus): string | undefined {
-  return object.status?.secretProviderClassName || undefined;
 }

@@ -166,7 +166,8 @@ export class SourceHistory {
     const entry = this.#entry(source.ref);
     const before = this.current(source.ref);
     const version = Number(source.resourceVersion);
-    if (!entry?.source || version < newestOf(entry, entry.source)) return unchanged(before);
+    if (!entry?.source || version < Math.max(entry.since, Number(entry.source.resourceVersion)))
+      return unchanged(before);
     if (entry.source.resourceVersion !== source.resourceVersion) {
       const change = this.put(source, false);
       this.#ahead.set(entry, version);
@@ -220,8 +221,6 @@ export class SourceHistory {
 const placeOf = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
 
 const unchanged = (now: Applied): SourceChange => ({ before: now, after: now, flagsMoved: false });
-
-const newestOf = ({ since }: Entry, { resourceVersion }: Source): number => Math.max(since, Number(resourceVersion));
 
 /** What it held until now becomes the past. */
 function close(entry: Entry, applied: Applied): void {

@@ -130,7 +130,14 @@ async function obtain(
         say(problem);
       }
     }
-    if (stillMissing().length > 0) throw new Error(notObtained(titleOf(project), problems));
+    if (stillMissing().length === 0) return;
+    const lines = [
+      `${titleOf(project)} could not be obtained`,
+      ...problems.map((problem) => `  ${problem}`),
+      '  cure: connect this machine to the release sites, or install Go 1.26 or newer, or name a folder that contains',
+      '  the programs in KUBEBUILDER_ASSETS',
+    ];
+    throw new Error(lines.join('\n'));
   });
 }
 
@@ -156,21 +163,8 @@ async function fromSource(project: ProjectName, options: BinaryOptions, progress
   const missing = all.filter((name) => !inCache(name, options.env));
   const { least, most } = PROJECTS[project].buildMinutes;
   progress.say(`building ${missing.join(', ')} with Go, about ${least} to ${most} minutes`);
-  await goBuild(project, missing, cacheFolder(project, options.env), {
-    modules,
-    env: options.env,
-    showStatus: progress.showStatus,
-    signal: options.signal,
-  });
-}
-
-function notObtained(title: string, problems: readonly string[]): string {
-  return [
-    `${title} could not be obtained`,
-    ...problems.map((problem) => `  ${problem}`),
-    '  cure: connect this machine to the release sites, or install Go 1.26 or newer, or name a folder that contains',
-    '  the programs in KUBEBUILDER_ASSETS',
-  ].join('\n');
+  const { showStatus } = progress;
+  await goBuild(project, missing, cacheFolder(project, options.env), { ...options, modules, showStatus });
 }
 
 function isExecutable(path: string): boolean {

@@ -98,7 +98,8 @@ async function downloadRest(url: string, partial: string, showStatus: ShowStatus
       watchdog = setTimeout(() => stalled.abort(), STALL_MS);
       await file.write(chunk);
       done += chunk.length;
-      showStatus(downloadStatus(basename(url), done, total));
+      const of = Number.isFinite(total) ? ` of ${megabytes(total)}` : '';
+      showStatus(`loading ${basename(url)}, ${megabytes(done)}${of} MB`);
     }
     if (Number.isFinite(total) && done !== total) throw new Error(`${url} ended after ${done} of ${total} bytes`);
   } finally {
@@ -106,10 +107,7 @@ async function downloadRest(url: string, partial: string, showStatus: ShowStatus
   }
 }
 
-function downloadStatus(file: string, done: number, total: number): string {
-  const megabytes = (bytes: number) => Math.round(bytes / 1_000_000);
-  return `loading ${file}, ${megabytes(done)}${Number.isFinite(total) ? ` of ${megabytes(total)}` : ''} MB`;
-}
+const megabytes = (bytes: number): number => Math.round(bytes / 1_000_000);
 
 async function fetchText(url: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(STALL_MS)]) });

@@ -3,7 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Environment } from '../folders.ts';
-import { NOT_FOUND, spawnDependent } from '../processes/dependent-process.ts';
+import { type DependentOptions, NOT_FOUND, spawnDependent } from '../processes/dependent-process.ts';
 import { onExit } from '../processes/exit-hooks.ts';
 import type { ShowStatus } from '../progress.ts';
 import { buildOutput, listOutput } from './go-output.ts';
@@ -26,7 +26,7 @@ export async function goBuild(
   await inScratch(join(folder, '.build'), async (scratch, temporary) => {
     // Go's temporary files are removed with the scratch folder, also when Go is killed.
     const env = { ...options.env, CGO_ENABLED: '0', GOWORK: 'off', GOTMPDIR: temporary };
-    const go: Go = { cwd: module, env, signal: options.signal };
+    const go = { cwd: module, env, signal: options.signal };
     const { packages, linkerFlags } = PROJECTS[project];
     const programs = binaries.map((binary) => packages[binary] ?? binary);
     const list = listOutput(options.showStatus);
@@ -55,14 +55,8 @@ async function inScratch(scratch: string, work: (scratch: string, temporary: str
   }
 }
 
-interface Go {
-  readonly cwd: string;
-  readonly env: Environment;
-  readonly signal: AbortSignal | undefined;
-}
-
 /** Runs the go command and calls `line` with each line of its output. */
-async function run(go: Go, args: readonly string[], line: (text: string) => void): Promise<void> {
+async function run(go: DependentOptions, args: readonly string[], line: (text: string) => void): Promise<void> {
   const { outputs, ended } = spawnDependent(['go', ...args], go);
   const lines: string[] = [];
   const keep = (text: string) => {

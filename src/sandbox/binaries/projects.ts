@@ -34,12 +34,7 @@ export interface Release {
   readonly member?: string;
 }
 
-export interface Platform {
-  readonly os: 'linux' | 'darwin';
-  readonly arch: 'amd64' | 'arm64';
-}
-
-export interface Project {
+interface Project {
   readonly version: string;
   /** The Go package of each program. The Go module in go/<project> pins their version. */
   readonly packages: Partial<Readonly<Record<BinaryName, string>>>;
@@ -48,7 +43,7 @@ export interface Project {
   /** How long Go takes to build all of them on two cores, with nothing in its cache. */
   readonly buildMinutes: { readonly least: number; readonly most: number };
   /** Undefined if nothing is published for this platform. */
-  release(sites: ReleaseSites, binary: BinaryName, platform: Platform): Release | undefined;
+  release(sites: ReleaseSites, binary: BinaryName, platform: ReturnType<typeof thisPlatform>): Release | undefined;
 }
 
 export const RELEASE_SITES: ReleaseSites = {
@@ -127,7 +122,7 @@ export function projectOf(binary: BinaryName): ProjectName {
   return found;
 }
 
-export function thisPlatform(): Platform {
+export function thisPlatform() {
   const os = process.platform;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   if ((os !== 'linux' && os !== 'darwin') || (arch !== 'amd64' && arch !== 'arm64')) {

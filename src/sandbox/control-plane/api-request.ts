@@ -6,11 +6,6 @@ export interface ApiAccess {
   readonly token: string;
 }
 
-export interface ApiAnswer {
-  readonly status: number;
-  readonly text: string;
-}
-
 /**
  * One request to the API server, on a connection of its own. It has a deadline, because an API server whose etcd is gone
  * does not answer with an error: it hangs.
@@ -20,8 +15,11 @@ export function apiRequest(
   method: string,
   path: string,
   options: { readonly body?: unknown; readonly contentType?: string; readonly timeoutMs?: number } = {},
-): Promise<ApiAnswer> {
+): Promise<{ readonly status: number; readonly text: string }> {
   const body = options.body === undefined ? undefined : JSON.stringify(options.body);
+  const { contentType = 'application/json', timeoutMs = 10_000 } = options;
+  // With a DELETE Node sends no content-length by itself, and without it the API server ignores the body.
+  const about = body !== undefined && { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
   return new Promise((resolve, reject) => {
     const sent = request(
       new URL(path, access.server),
@@ -29,12 +27,8 @@ export function apiRequest(
         method,
         ca: access.authority,
         agent: false,
-        signal: AbortSignal.timeout(options.timeoutMs ?? 10_000),
-        headers: {
-          authorization: `Bearer ${access.token}`,
-          accept: 'application/json',
-          ...(body === undefined ? {} : bodyHeaders(body, options.contentType)),
-        },
+        signal: AbortSignal.timeout(timeoutMs),
+        headers: { authorization: `Bearer ${access.token}`, accept: 'application/json', ...about },
       },
       (answer) => {
         const chunks: Buffer[] = [];
@@ -46,9 +40,4 @@ export function apiRequest(
     sent.on('error', reject);
     sent.end(body);
   });
-}
-
-/** With a DELETE Node sends no content-length by itself, and without it the API server ignores the body. */
-function bodyHeaders(body: string, contentType = 'application/json') {
-  return { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
 }

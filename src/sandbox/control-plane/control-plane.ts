@@ -102,9 +102,8 @@ const ARGUMENTS: Readonly<Record<ControlPlaneComponent, (settings: ControlPlaneS
 
 /** The flags that the controller manager and the scheduler share. */
 function clientFlags(dir: string, component: ControlPlaneComponent, port: number): readonly string[] {
-  const kubeconfig = sandboxFiles(dir).componentKubeconfig(component);
   return [
-    `--kubeconfig=${kubeconfig}`,
+    `--kubeconfig=${sandboxFiles(dir).componentKubeconfig(component)}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${port}`,
     `--cert-dir=${join(dir, 'certificates', component)}`,

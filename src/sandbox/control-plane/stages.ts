@@ -45,24 +45,16 @@ function stage(kind: 'Pod' | 'Node', name: string, matchExpressions: readonly Ex
 function podStages(processImages: readonly string[]) {
   // ghcr.io/some/attune:1.0@sha256:… → attune
   const notProcess = isNot('.spec.containers.[].image | sub("^.*/"; "") | sub("[:@].*$"; "")', ...processImages);
-  const pod = (name: string, expressions: readonly Expression[], next: object) =>
-    stage('Pod', name, [notProcess, ...expressions], next);
+  const pod = (name: string, expressions: readonly Expression[], statusTemplate: string) =>
+    stage('Pod', name, [notProcess, NOT_DELETED, ...expressions], { statusTemplate });
   return [
-    pod('pod-start', [NOT_DELETED, is(PHASE, 'Pending'), isNot(WANTS_UNREADY, 'false')], {
-      statusTemplate: running(true),
-    }),
-    pod('pod-start-unready', [NOT_DELETED, is(PHASE, 'Pending'), is(WANTS_UNREADY, 'false')], {
-      statusTemplate: running(false),
-    }),
-    pod('pod-ready', [NOT_DELETED, is(PHASE, 'Running'), isNot(WANTS_UNREADY, 'false'), isNot(READY, 'True')], {
-      statusTemplate: running(true),
-    }),
-    pod('pod-unready', [NOT_DELETED, is(PHASE, 'Running'), is(WANTS_UNREADY, 'false'), isNot(READY, 'False')], {
-      statusTemplate: running(false),
-    }),
-    pod('pod-succeed', [NOT_DELETED, is(PHASE, 'Running'), is(WANTS_END, 'succeeded')], { statusTemplate: ended(0) }),
-    pod('pod-fail', [NOT_DELETED, is(PHASE, 'Running'), is(WANTS_END, 'failed')], { statusTemplate: ended(1) }),
-    pod('pod-delete', [DELETED], { delete: true }),
+    pod('pod-start', [is(PHASE, 'Pending'), isNot(WANTS_UNREADY, 'false')], running(true)),
+    pod('pod-start-unready', [is(PHASE, 'Pending'), is(WANTS_UNREADY, 'false')], running(false)),
+    pod('pod-ready', [is(PHASE, 'Running'), isNot(WANTS_UNREADY, 'false'), isNot(READY, 'True')], running(true)),
+    pod('pod-unready', [is(PHASE, 'Running'), is(WANTS_UNREADY, 'false'), isNot(READY, 'False')], running(false)),
+    pod('pod-succeed', [is(PHASE, 'Running'), is(WANTS_END, 'succeeded')], ended(0)),
+    pod('pod-fail', [is(PHASE, 'Running'), is(WANTS_END, 'failed')], ended(1)),
+    stage('Pod', 'pod-delete', [notProcess, DELETED], { delete: true }),
   ];
 }
 
@@ -135,10 +127,7 @@ containerStatuses:
   state:
     running: null
     terminated:
-      exitCode: ${exitCode}
-      reason: ${reason}
-      startedAt: {{ $since | Quote }}
-      finishedAt: {{ $now | Quote }}
+      { exitCode: ${exitCode}, reason: ${reason}, startedAt: {{ $since | Quote }}, finishedAt: {{ $now | Quote }} }
 {{ end }}
 `;
 }

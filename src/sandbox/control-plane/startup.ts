@@ -17,11 +17,8 @@ async function until(what: string, condition: () => Promise<boolean>, signal: Ab
 }
 
 export async function waitForEtcd(url: string, signal: AbortSignal): Promise<void> {
-  await until(
-    'etcd healthy',
-    async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2000) })).ok,
-    signal,
-  );
+  const healthy = async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2000) })).ok;
+  await until('etcd healthy', healthy, signal);
 }
 
 /** Returns the authority of the API server's certificate, which it writes into a file before it listens. */
@@ -54,16 +51,9 @@ export async function createNodes(access: ApiAccess, count: number, signal: Abor
   }
   const ready = async () => {
     const { text } = await apiRequest(access, 'GET', '/api/v1/nodes');
-    const { items } = JSON.parse(text) as NodeList;
-    const isReady = (node: NodeList['items'][number]) =>
-      node.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-    return items.filter(isReady).length >= count;
+    const { items } = JSON.parse(text) as { items: { status: { conditions?: { type: string; status: string }[] } }[] };
+    const isReady = ({ type, status }: { type: string; status: string }) => type === 'Ready' && status === 'True';
+    return items.filter((node) => node.status.conditions?.some(isReady)).length >= count;
   };
   await until('nodes becoming ready', ready, signal);
-}
-
-interface NodeList {
-  readonly items: readonly {
-    readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-  }[];
 }

@@ -2,14 +2,11 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { NODE_COMPONENTS, sandboxFiles } from './control-plane.ts';
 
-/** The users that the API server knows by token: the developer, and each component. */
-export type Tokens = Readonly<Record<'admin' | 'kwok' | 'kube-controller-manager' | 'kube-scheduler', string>>;
-
 /**
- * Writes the token file of the API server and its key pair for ServiceAccount tokens. All users in the token file are
- * administrators; each has a name of its own, so that an audit log tells them apart.
+ * Writes the token file of the API server and its key pair for ServiceAccount tokens. All users in the token file, the
+ * developer and each component, are administrators; each has a name of its own, so that an audit log tells them apart.
  */
-export function writeUsers(dir: string): Tokens {
+export function writeUsers(dir: string) {
   const files = sandboxFiles(dir);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   if (!existsSync(files.signingKey)) {
@@ -18,12 +15,7 @@ export function writeUsers(dir: string): Tokens {
     writeFileSync(files.verifyingKey, publicKey.export({ type: 'spki', format: 'pem' }));
   }
   const token = () => randomBytes(24).toString('base64url');
-  const tokens: Tokens = {
-    admin: token(),
-    kwok: token(),
-    'kube-controller-manager': token(),
-    'kube-scheduler': token(),
-  };
+  const tokens = { admin: token(), kwok: token(), 'kube-controller-manager': token(), 'kube-scheduler': token() };
   const rows = Object.entries(tokens).map(([name, value]) => `${value},${userName(name)},${name},"system:masters"\n`);
   writeFileSync(files.tokens, rows.join(''), { mode: 0o600 });
   return tokens;

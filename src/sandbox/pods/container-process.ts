@@ -158,19 +158,11 @@ export class ContainerProcess {
       this.#started = true;
       this.#setReady(!readinessProbe);
     }
+    const setReady = (healthy: boolean) => this.#setReady(healthy);
+    const killUnhealthy = (healthy: boolean) => healthy || kill();
     await Promise.all([
-      readinessProbe &&
-        runProbe(readinessProbe, this.spec, host, {
-          eager: true,
-          signal,
-          changed: (healthy) => this.#setReady(healthy),
-        }),
-      livenessProbe &&
-        runProbe(livenessProbe, this.spec, host, {
-          eager: false,
-          signal,
-          changed: (healthy) => healthy || kill(),
-        }),
+      readinessProbe && runProbe(readinessProbe, this.spec, host, { eager: true, signal, changed: setReady }),
+      livenessProbe && runProbe(livenessProbe, this.spec, host, { eager: false, signal, changed: killUnhealthy }),
     ]);
   }
 

@@ -1,5 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
-import type { KeyRef, Pod, PodContainer, PodVariable } from './pod.ts';
+import type { KeyRef, Pod, PodContainer, PodVariable, ResourceRef } from './pod.ts';
 
 /** Reads the decoded data of a ConfigMap or Secret; undefined if there is no such object. */
 export type ReadData = (kind: 'ConfigMap' | 'Secret', name: string) => Promise<Record<string, string> | undefined>;
@@ -53,9 +53,7 @@ async function variableOf(variable: PodVariable, context: Context): Promise<stri
   const from = variable.valueFrom;
   if (!from) return variable.value ?? '';
   if (from.fieldRef) return fieldOf(context, from.fieldRef.fieldPath);
-  if (from.resourceFieldRef) {
-    return resourceOf(context.container, from.resourceFieldRef.resource, from.resourceFieldRef.divisor);
-  }
+  if (from.resourceFieldRef) return resourceOf(context, from.resourceFieldRef);
   if (from.secretKeyRef) return await keyOf(context, 'Secret', from.secretKeyRef);
   if (from.configMapKeyRef) return await keyOf(context, 'ConfigMap', from.configMapKeyRef);
   return undefined;
@@ -89,7 +87,7 @@ function fieldOf({ pod, podIP }: Context, path: string): string {
 }
 
 /** As in the kubelet: in units of the divisor, rounded up; without a limit the machine's own size is the limit. */
-function resourceOf(container: PodContainer, resource: string, divisor = '1'): string {
+function resourceOf({ container }: Context, { resource, divisor = '1' }: ResourceRef): string {
   const [kind = '', name = ''] = resource.split('.', 2);
   const given = container.resources?.[kind as 'limits' | 'requests']?.[name];
   const machine: Readonly<Record<string, number>> = { cpu: availableParallelism(), memory: totalmem() };
@@ -98,20 +96,9 @@ function resourceOf(container: PodContainer, resource: string, divisor = '1'): s
   return String(Math.ceil(amount / unit));
 }
 
-const SUFFIXES: Readonly<Record<string, number>> = {
-  '': 1,
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-};
+const DECIMAL = { n: 1e-9, u: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12 };
+const BINARY = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
+const SUFFIXES: Readonly<Record<string, number>> = { ...DECIMAL, ...BINARY };
 
 /** A Kubernetes quantity as a number. The API server has accepted it, so it is well formed. */
 export function parseQuantity(text: string): number {

@@ -87,17 +87,17 @@ export class PodProcess {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const { metadata, spec } = this.#pod;
-    const account = { namespace: metadata.namespace, name: spec.serviceAccountName ?? 'default' };
-    const token = await this.#token(account);
+    const token = await this.#token();
     if (token === undefined) return;
-    const user = { ...this.#host.access, token, namespace: metadata.namespace };
-    writeKubeconfig(join(this.#folder, 'kubeconfig'), 'pod', user);
+    const { namespace } = this.#pod.metadata;
+    writeKubeconfig(join(this.#folder, 'kubeconfig'), 'pod', { ...this.#host.access, token, namespace });
     await Promise.all(this.#containers.map((container) => container.run(signal)));
   }
 
   /** Undefined if the pod is stopped before the API server has granted a token. */
-  async #token(account: { readonly namespace: string; readonly name: string }): Promise<string | undefined> {
+  async #token(): Promise<string | undefined> {
+    const { metadata, spec } = this.#pod;
+    const account = { namespace: metadata.namespace, name: spec.serviceAccountName ?? 'default' };
     while (!this.#stopping.signal.aborted) {
       try {
         return await this.#host.client.requestToken(account, TOKEN_SECONDS);
@@ -171,11 +171,8 @@ export class PodProcess {
   #status(): object {
     const ready = this.#containers.every((container) => container.ready);
     if (ready !== this.#readySince.ready) this.#readySince = { ready, time: now() };
-    const condition = (type: string, status: boolean, lastTransitionTime: string) => ({
-      type,
-      status: status ? 'True' : 'False',
-      lastTransitionTime,
-    });
+    const status = ready ? 'True' : 'False';
+    const lastTransitionTime = this.#readySince.time;
     return {
       phase: this.#phase(),
       startTime: this.#startTime,
@@ -183,9 +180,9 @@ export class PodProcess {
       podIP: this.#ip,
       podIPs: [{ ip: this.#ip }],
       conditions: [
-        condition('Initialized', true, this.#startTime),
-        condition('ContainersReady', ready, this.#readySince.time),
-        condition('Ready', ready, this.#readySince.time),
+        { type: 'Initialized', status: 'True', lastTransitionTime: this.#startTime },
+        { type: 'ContainersReady', status, lastTransitionTime },
+        { type: 'Ready', status, lastTransitionTime },
       ],
       containerStatuses: this.#containers.map((container) => container.status),
     };

@@ -3,16 +3,14 @@ import { Reflector } from '../../kube/watch/reflector.ts';
 import { imageName, type Pod } from './pod.ts';
 import { type PodHost, PodProcess } from './pod-process.ts';
 
-export interface PodRunnerOptions extends PodHost {
-  /** Only pods of this namespace; if not given, of all. */
-  readonly namespace?: string | undefined;
-}
-
 /**
- * Runs the pods of the given images as processes of this machine until aborted, and ends them then. Linux only: on macOS
- * an address like 127.3.4.5 does not exist until an administrator adds it.
+ * Runs the pods of the given images, of one namespace or of all, as processes of this machine until aborted, and ends
+ * them then. Linux only: on macOS an address like 127.3.4.5 does not exist until an administrator adds it.
  */
-export async function runPods(options: PodRunnerOptions, signal: AbortSignal): Promise<void> {
+export async function runPods(
+  options: PodHost & { readonly namespace?: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
   const running = new Map<string, PodProcess>();
   const deleting = new Set<string>();
   const reflector = new Reflector<Pod>(
@@ -42,7 +40,7 @@ export async function runPods(options: PodRunnerOptions, signal: AbortSignal): P
   const observed = (pod: Pod) => {
     const { uid, deletionTimestamp, deletionGracePeriodSeconds = 30 } = pod.metadata;
     if (deletionTimestamp !== undefined) return remove(pod, deletionGracePeriodSeconds);
-    if (running.has(uid) || hasFinished(pod)) return;
+    if (running.has(uid) || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return;
     const process = new PodProcess(options, pod);
     running.set(uid, process);
     process.start();
@@ -64,8 +62,4 @@ export async function runPods(options: PodRunnerOptions, signal: AbortSignal): P
     }
   });
   await Promise.all([...running.values()].map((process) => process.stop(0)));
-}
-
-function hasFinished(pod: Pod): boolean {
-  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }

@@ -41,11 +41,13 @@ export interface PodVariable {
   readonly value?: string;
   readonly valueFrom?: {
     readonly fieldRef?: { readonly fieldPath: string };
-    readonly resourceFieldRef?: { readonly resource: string; readonly divisor?: string };
+    readonly resourceFieldRef?: ResourceRef;
     readonly configMapKeyRef?: KeyRef;
     readonly secretKeyRef?: KeyRef;
   };
 }
+
+export type ResourceRef = { readonly resource: string; readonly divisor?: string };
 
 export interface KeyRef {
   readonly name: string;

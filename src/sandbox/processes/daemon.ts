@@ -17,28 +17,18 @@ import { logFile, logsFolder } from './process-logs.ts';
  *  3. `terminate` returns when the process is gone, not when the signal is sent.
  */
 export interface Daemon {
-  readonly name: string;
   readonly identity: ProcessIdentity;
-  readonly ended: Promise<Exit>;
+  /** The exit code is as in a shell: 128 plus the number of the signal for a process that was killed. */
+  readonly ended: Promise<{ readonly exitCode: number; readonly description: string }>;
   /** Lets this program end while the daemon lives on. */
   detach(): void;
 }
 
-interface Exit {
-  /** As in a shell: 128 plus the number of the signal for a process that was killed. */
-  readonly exitCode: number;
-  readonly description: string;
-}
-
-export interface Command {
-  /** The name of the pid file and the log. */
-  readonly name: string;
-  readonly argv: readonly string[];
-  readonly env: Environment;
-}
-
-/** Starts a process with its pid file in `dir`/processes and its output in `dir`/logs. */
-export function startDaemon(dir: string, { name, argv, env }: Command): Daemon {
+/** Starts a process with its pid file in `dir`/processes and its output in `dir`/logs, both of its name. */
+export function startDaemon(
+  dir: string,
+  { name, argv, env }: { readonly name: string; readonly argv: readonly string[]; readonly env: Environment },
+): Daemon {
   mkdirSync(logsFolder(dir), { recursive: true });
   const log = openSync(logFile(dir, name), 'a');
   // In a process group of its own: Ctrl-C in a terminal reaches the parent alone, which then ends its children in order.
@@ -55,7 +45,7 @@ export function startDaemon(dir: string, { name, argv, env }: Command): Daemon {
   writePidFile(dir, name, identity);
   child.stdin?.on('error', () => {}); // it has died already, which `ended` tells
   child.stdin?.end('go\n');
-  return { name, identity, ended: exitOf(child), detach: () => child.unref() };
+  return { identity, ended: exitOf(child), detach: () => child.unref() };
 }
 
 /** The processes that have a pid file in a sandbox's folder, alive or not. */
@@ -118,7 +108,7 @@ function signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-function exitOf(child: ChildProcess): Promise<Exit> {
+function exitOf(child: ChildProcess): Daemon['ended'] {
   return new Promise((resolve) => {
     child.once('exit', (code, by) => {
       if (by) resolve({ exitCode: 128 + constants.signals[by], description: `was ended by ${by}` });

@@ -3,14 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Environment } from '../folders.ts';
 import { onExit } from './exit-hooks.ts';
 
-export interface DependentProcess {
-  /** Its standard output and standard error. */
-  readonly outputs: readonly Readable[];
-  /** The exit code, once the process and all its children are gone; null if it was killed. */
-  readonly ended: Promise<number | null>;
-}
-
-interface DependentOptions {
+export interface DependentOptions {
   readonly cwd: string;
   readonly env: Environment;
   /** Kills the process with all its children, at once. */
@@ -26,15 +19,24 @@ const LAUNCHER = '{ read -r _; kill -KILL 0; } <&3 >/dev/null 2>&1 & exec 3<&-; 
 /** The exit code of a shell for a program that does not exist. */
 export const NOT_FOUND = 127;
 
-/** Runs a program that never outlives this process, and neither do the programs that it starts itself. */
-export function spawnDependent(argv: readonly string[], { cwd, env, signal }: DependentOptions): DependentProcess {
+/**
+ * Runs a program that never outlives this process, and neither do the programs that it starts itself. `ended` is its
+ * exit code, once it and all its children are gone; null if it was killed.
+ */
+export function spawnDependent(argv: readonly string[], { cwd, env, signal }: DependentOptions) {
   const child = spawn('/bin/sh', ['-c', LAUNCHER, 'sh', ...argv], {
     cwd,
     env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   }) as ChildProcessByStdio<null, Readable, Readable>;
-  const kill = () => killGroup(child.pid);
+  const kill = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // all processes of its group are gone already
+    }
+  };
   signal?.addEventListener('abort', kill, { once: true });
   if (signal?.aborted) kill();
   const removeHook = onExit(kill);
@@ -48,12 +50,4 @@ export function spawnDependent(argv: readonly string[], { cwd, env, signal }: De
     removeHook();
   });
   return { outputs: [child.stdout, child.stderr], ended };
-}
-
-function killGroup(group: number | undefined): void {
-  try {
-    if (group !== undefined) process.kill(-group, 'SIGKILL');
-  } catch {
-    // all of its processes are gone already
-  }
 }
