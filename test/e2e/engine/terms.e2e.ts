@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/api/objects.ts';
 import { LEASES } from '../../../src/api/resources.ts';
 import type { Controller } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
@@ -9,11 +10,13 @@ import { DEFAULT, type Scene, scene } from '../reloader/scene.ts';
 
 const HOUR = 3600;
 
+const leasePath = ({ stage }: Scene): string =>
+  `/apis/${LEASES.group}/v1/namespaces/${stage.home}/${LEASES.plural}/stakater-reloader-lock`;
+
 /** Makes somebody the holder of the Lease, whoever holds it; '' is nobody. */
-async function setHolder({ stage }: Scene, holderIdentity: string): Promise<void> {
-  const path = `/apis/${LEASES.group}/v1/namespaces/${stage.home}/${LEASES.plural}/stakater-reloader-lock`;
+async function setHolder(here: Scene, holderIdentity: string): Promise<void> {
   const renewTime = new Date().toISOString().replace('Z', '000Z');
-  await api().patch(path, { spec: { holderIdentity, renewTime, leaseDurationSeconds: HOUR } });
+  await api().patch(leasePath(here), { spec: { holderIdentity, renewTime, leaseDurationSeconds: HOUR } });
 }
 
 const leads = (attune: Controller, isLeader: 0 | 1): Promise<unknown> =>
@@ -51,13 +54,20 @@ function watchLive(attune: Controller) {
   };
 }
 
-/** A change that the process sees and does not write, because it does not lead. */
-async function changeUnwritten(here: Scene, attune: Controller, value: string): Promise<void> {
-  const [before, rolled] = [(await seen(attune)) ?? 0, rollouts(here)];
+/** A change that the process sees while it does not lead. Gives a version of the server from before it leads again. */
+async function changeUnled(here: Scene, attune: Controller, value: string): Promise<number> {
+  const before = (await seen(attune)) ?? 0;
   await here.setData('ConfigMap', 'app', { value });
   await until(async () => ((await seen(attune)) ?? 0) > before, { what: 'the change being seen' });
-  await new Promise((resolve) => setTimeout(resolve, 1000));
-  expect(rollouts(here)).toBe(rolled);
+  const touched = await api().patch(leasePath(here), { metadata: { annotations: { 'test/value': value } } });
+  return Number((touched as KubeObject).metadata.resourceVersion);
+}
+
+/** The version with which Deployment web got its newest template. */
+function rolledAt({ audit }: Scene): number {
+  const texts = audit.sightings('Deployment', 'web').map(({ object }) => JSON.stringify(object['spec']));
+  const first = texts.indexOf(texts.at(-1) ?? '');
+  return Number(audit.sightings('Deployment', 'web')[first]?.object.metadata.resourceVersion);
 }
 
 test('who loses the Lease to somebody else stands again: what changed meanwhile and afterwards arrives once', async () => {
@@ -70,10 +80,11 @@ test('who loses the Lease to somebody else stands again: what changed meanwhile 
   for (const term of [1, 2]) {
     await setHolder(here, 'somebody');
     await leads(attune, 0);
-    await changeUnwritten(here, attune, `${term}, without the lead`);
+    const unled = await changeUnled(here, attune, `${term}, without the lead`);
     await setHolder(here, '');
     await leads(attune, 1);
     await untilMarked(here.audit, 'Deployment', 'web', { value: `${term}, without the lead` });
+    expect(rolledAt(here)).toBeGreaterThan(unled);
     await here.setData('ConfigMap', 'app', { value: `${term}, afterwards` });
     await untilMarked(here.audit, 'Deployment', 'web', { value: `${term}, afterwards` });
   }
@@ -92,10 +103,11 @@ test('who cannot renew the Lease in time writes nothing until it holds it again'
   await leads(attune, 1);
   proxy.setRules([{ fault: { type: 'status', code: 503 }, verbs: ['update'], path: /leases/ }]);
   await leads(attune, 0);
-  await changeUnwritten(here, attune, '2');
+  const unled = await changeUnled(here, attune, '2');
   proxy.setRules([]);
   await leads(attune, 1);
   await untilMarked(here.audit, 'Deployment', 'web', { value: '2' });
+  expect(rolledAt(here)).toBeGreaterThan(unled);
   await here.fence.pass();
   expect(rollouts(here)).toBe(1);
   expect(await liveness()).toEqual([]);
