@@ -62,7 +62,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   };
   const ledgerKey = await retryTransient(() => ownKey(client, options, tell), patience);
   const sharedVersions = await retryTransient(() => seeSharedVersions(client, options), patience);
-  const model = createLiveModel({ ...deps, access: readiness.access }, ledgerKey, sharedVersions, signal);
+  const model = createLiveModel({ ...deps, readiness }, ledgerKey, sharedVersions, signal);
   const writers = createWriters(deps, model, ledgerKey, signal);
   const { engine, checkpoint, reader, watches } = model;
   client.onRecovery((lastedMs) => model.queue.forgive(clock.now() - lastedMs));

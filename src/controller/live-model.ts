@@ -10,7 +10,7 @@ import { KeyedQueue } from '../runtime/queue.ts';
 import type { ControllerDeps } from './controller.ts';
 import { askingIn, pendingIn } from './engine/census.ts';
 import { Engine } from './engine/engine.ts';
-import type { Access } from './follow/access.ts';
+import type { Readiness } from './follow/readiness.ts';
 import { SourceReader } from './follow/source-reader.ts';
 import { Watches } from './follow/watches.ts';
 import { Checkpoint } from './ledger/checkpoint.ts';
@@ -18,12 +18,12 @@ import type { ControllerOptions } from './options.ts';
 
 /** What is known of the cluster, kept up to date by watches. Reads the cluster, and writes nothing but the checkpoint. */
 export function createLiveModel(
-  deps: ControllerDeps & { readonly access: Access },
+  deps: ControllerDeps & { readonly readiness: Readiness },
   ledgerKey: LedgerKey,
   sharedVersions: boolean,
   signal: AbortSignal,
 ) {
-  const { options, client, clock, report, access, leadership } = deps;
+  const { options, client, clock, report, readiness, leadership } = deps;
   const sources = new SourceHistory();
   const index = new ReverseIndex();
   const listed = new Listed();
@@ -32,7 +32,7 @@ export function createLiveModel(
   const queue = new KeyedQueue<WorkloadKey>({ clock });
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
   const parser = createObjectParser({ ...options, ...ledgerKey, oldRecord: (key) => oldRecords.add(key) });
-  const watches = new Watches({ client, clock, signal, access, report: report.watches });
+  const watches = new Watches({ client, clock, signal, readiness, report: report.watches });
   const kept = { states: () => engine.states, heard: () => ({ seen: listed.seen(), told: listed.seenWorkloads() }) };
   const checkpoint: Checkpoint = new Checkpoint({
     ...{ client, clock, ...ledgerKey, ...kept },
