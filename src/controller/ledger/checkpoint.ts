@@ -1,4 +1,3 @@
-import type { Applied } from '../../domain/ledger/applied.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
@@ -157,11 +156,15 @@ export class Checkpoint extends CheckpointReader {
         this.#deps.report.ledgerWritten();
       } catch (error) {
         this.#dirty.add(n);
-        this.#failed(error);
+        if (!KubeError.is(error)) throw error;
+        this.#lastError = error;
+        this.#deps.report.ledgerFailed(error);
       }
     }
-    if (this.#lastError) this.#arm(againMs(this.#lastError));
-    else this.#deps.report.ledgerKept();
+    const failure = this.#lastError;
+    if (!failure) return this.#deps.report.ledgerKept();
+    // What the server refuses for good is tried again with the next heartbeat.
+    this.#arm(isTransient(failure) ? Math.max(FLUSH_MS, failure.retryAfterMs ?? 0) : HEARTBEAT_MS);
   }
 
   /** The text of each shard that changed, by its number; grows the number of shards until each fits. */
@@ -194,7 +197,8 @@ export class Checkpoint extends CheckpointReader {
     const { seen } = this.#deps.heard();
     for (const [key, state] of states) {
       if (!isMeant(key)) continue;
-      const applied = this.#storable(key, state);
+      const own = [...state.applied].filter(([id]) => this.#deps.mayStore(id));
+      const applied = { ...this.awaitedOf(key, state.workload.uid), ...Object.fromEntries(own) };
       const kept = keptWorkload(state, applied, seen);
       if (!state.workload.isRolledOut) this.#coming.add(key);
       else if (kept.coming) this.#outdated.add(shardOf(key, this.#shards.length));
@@ -202,20 +206,4 @@ export class Checkpoint extends CheckpointReader {
     }
     for (const [key, entry] of this.entries) if (!states.has(key) && isMeant(key)) yield [key, entry];
   }
-
-  #storable(key: WorkloadKey, state: WorkloadState): Readonly<Record<SourceId, Applied>> {
-    const own = [...state.applied].filter(([id]) => this.#deps.mayStore(id));
-    return { ...this.awaitedOf(key, state.workload.uid), ...Object.fromEntries(own) };
-  }
-
-  /** Whatever it was, it is tried again: soon, or seldom where the server refuses for good. */
-  #failed(error: unknown): void {
-    if (!KubeError.is(error)) throw error;
-    this.#lastError = error;
-    this.#deps.report.ledgerFailed(error);
-  }
 }
-
-/** What the server refuses for good is tried again with the next heartbeat. */
-const againMs = (error: KubeError): number =>
-  isTransient(error) ? Math.max(FLUSH_MS, error.retryAfterMs ?? 0) : HEARTBEAT_MS;

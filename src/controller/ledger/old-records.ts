@@ -1,7 +1,7 @@
 import { RECORD } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import type { WorkloadKey } from '../../domain/workload/workload.ts';
+import { refOfKey, type WorkloadKey } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
@@ -11,6 +11,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
 import type { Leadership } from '../leadership.ts';
+import type { LedgerReport } from '../report/ledger-report.ts';
 import { FIELD_MANAGER } from '../write/act.ts';
 import { setbackOf } from '../write/setback.ts';
 
@@ -21,7 +22,7 @@ export interface OldRecordsDeps {
   /** Workloads that were seen with a record of the former key. */
   readonly queue: KeyedQueue<WorkloadKey>;
   readonly leadership: Pick<Leadership, 'mayWrite'>;
-  readonly report: { recordNotRewritten(key: WorkloadKey, error: KubeError): void };
+  readonly report: Pick<LedgerReport, 'recordNotRewritten'>;
 }
 
 // Twenty a second: nobody waits for it.
@@ -47,14 +48,14 @@ export async function rewriteRecords(deps: OldRecordsDeps, term: AbortSignal): P
 }
 
 async function rewrite({ client, former, leadership, queue }: OldRecordsDeps, key: WorkloadKey): Promise<void> {
-  const [kindName = '', namespace = '', name = ''] = key.split('/');
-  const kind = kindNamed(kindName);
+  const ref = refOfKey(key);
+  const kind = kindNamed(ref.kind);
   if (!kind || kind.effect === 'replace') return;
-  const { metadata } = await client.get<KubeObject>(kind, { namespace, name });
+  const { metadata } = await client.get<KubeObject>(kind, ref);
   const record = former?.record(metadata.annotations?.[RECORD]);
   if (record === undefined) return;
   if (!leadership.mayWrite()) return void queue.retry(key);
   const { resourceVersion } = metadata;
   const body = { metadata: { resourceVersion, annotations: { [RECORD]: record } } };
-  await client.patch(kind, { namespace, name }, body, { type: 'merge', fieldManager: FIELD_MANAGER });
+  await client.patch(kind, ref, body, { type: 'merge', fieldManager: FIELD_MANAGER });
 }

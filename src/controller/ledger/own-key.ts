@@ -13,13 +13,10 @@ import {
   type StoredKeys,
   withKey,
 } from '../../model/ledger/ledger-key.ts';
+import type { ControllerOptions } from '../options.ts';
+import type { LedgerReport } from '../report/ledger-report.ts';
 
-export interface KeyReport {
-  /** No key can be kept; undefined: our own namespace is not known. */
-  keyless(error: KubeError | undefined): void;
-  /** A key that could be guessed was replaced, or with an error, could not be. */
-  weakKey(bytes: number, error?: KubeError): void;
-}
+export type KeyReport = Pick<LedgerReport, 'keyless' | 'weakKey'>;
 
 /** For data that is no secret, where no key can be kept: any stable one will do. */
 const OPEN_KEY = Buffer.from('attune.dev');
@@ -31,7 +28,7 @@ const isNoSecret = (id: SourceId): boolean => !id.startsWith('Secret/');
  */
 export async function ownKey(
   client: KubeClient,
-  { ownNamespace, compat }: { readonly ownNamespace: string; readonly compat: boolean },
+  { ownNamespace, compat }: Pick<ControllerOptions, 'ownNamespace' | 'compat'>,
   report: KeyReport,
 ): Promise<LedgerKey> {
   try {

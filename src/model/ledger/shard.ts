@@ -49,16 +49,10 @@ export interface KeptWorkload extends CheckpointEntry {
   readonly applied: Readonly<Record<SourceId, Applied>>;
 }
 
-export interface StoredShard {
-  /** Undefined if it is damaged, or of a version that we do not know. */
-  readonly content: ShardContent | undefined;
-  readonly resourceVersion: string;
-}
-
 export const shardName = (n: number): string => `attune-ledger-${n}`;
 
 /** Undefined if it does not exist. */
-export async function readShard(client: KubeClient, namespace: string, n: number): Promise<StoredShard | undefined> {
+export async function readShard(client: KubeClient, namespace: string, n: number) {
   try {
     const { metadata, data } = await client.get<DataObject>(CONFIG_MAPS, { namespace, name: shardName(n) });
     return { content: parseShard(data?.['ledger']), resourceVersion: metadata.resourceVersion };
@@ -68,6 +62,7 @@ export async function readShard(client: KubeClient, namespace: string, n: number
   }
 }
 
+/** Undefined if it is damaged, or of a version that we do not know. */
 function parseShard(text: string | undefined): ShardContent | undefined {
   try {
     const content = JSON.parse(text ?? '') as Partial<ShardContent> | null;
