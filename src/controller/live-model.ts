@@ -3,7 +3,7 @@ import { ABSENT, lifecycleOf, UNKNOWN } from '../domain/ledger/applied.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
 import type { LedgerKey } from '../model/ledger/ledger-key.ts';
 import { Listed } from '../model/listed.ts';
-import { createObjectParser, type ObjectParser } from '../model/object-parser.ts';
+import { createObjectParser } from '../model/object-parser.ts';
 import { ReverseIndex } from '../model/reverse-index.ts';
 import { type SourceChange, SourceHistory } from '../model/sources/source-history.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
@@ -61,23 +61,20 @@ export function createLiveModel(
     if (begun && change.before !== change.after) void watches.refresh();
     engine.sourceChanged(ref, change, version);
   };
-  const reader: SourceReader = createReader(deps, parser, sources, sourceSeen);
-  const { former } = ledgerKey;
-  const parts = {
-    sources,
-    queue,
-    former,
-    oldRecords,
-    parser,
-    watches,
-    namespaces,
-    listed,
-    inScope,
-    checkpoint,
-    engine,
-  };
+  const reader: SourceReader = new SourceReader({
+    client,
+    clock,
+    report: report.watches,
+    isNeeded: (ref) => sources.current(ref) === UNKNOWN,
+    read(ref, object) {
+      if (!object) return;
+      const source = parser.source(ref.kind, object, true, sources.get(ref));
+      sourceSeen(ref, sources.fill(source), Number(source.resourceVersion));
+    },
+  });
   return {
-    ...parts,
+    ...{ sources, queue, oldRecords, parser, watches, namespaces, listed, inScope, checkpoint, engine },
+    former: ledgerKey.former,
     reader,
     sourceSeen,
     begin(): void {
@@ -91,25 +88,6 @@ export function createLiveModel(
 }
 
 export type LiveModel = ReturnType<typeof createLiveModel>;
-
-function createReader(
-  { client, clock, report }: ControllerDeps,
-  parser: ObjectParser,
-  sources: SourceHistory,
-  seen: (ref: SourceRef, change: SourceChange, version: number) => void,
-): SourceReader {
-  return new SourceReader({
-    client,
-    clock,
-    read(ref, object) {
-      if (!object) return;
-      const source = parser.source(ref.kind, object, true, sources.get(ref));
-      seen(ref, sources.fill(source), Number(source.resourceVersion));
-    },
-    isNeeded: (ref) => sources.current(ref) === UNKNOWN,
-    report: report.watches,
-  });
-}
 
 function fillGauges(
   { metrics, leadership, options }: ControllerDeps,
