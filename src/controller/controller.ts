@@ -26,7 +26,6 @@ export interface ControllerDeps {
   readonly log: Log;
   readonly metrics: ControllerMetrics;
   readonly report: Report;
-  /** Who may write, and when. */
   readonly leadership: Leadership;
   /** `--webhook-url`: told of each change instead of anything being rolled. */
   readonly notify: (() => void) | undefined;
@@ -85,7 +84,10 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   await end();
 }
 
-/** A new term: know what the leader before us settled, finish what it began. False if the term ended before that. */
+/**
+ * A new term: know what the leader before us settled, finish what it began, and only then write. False if the term ended
+ * before that.
+ */
 async function takeOver(
   { options, clock, report }: ControllerDeps,
   { model: { engine, checkpoint }, replacements, pauses }: Writers,

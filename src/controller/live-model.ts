@@ -28,7 +28,8 @@ export function createLiveModel(
   const index = new ReverseIndex();
   const listed = new Listed();
   const namespaces = new Set<string>();
-  const inScope = scopeCheck(options, namespaces);
+  const isSelective = options.scope.mode === 'global' && options.scope.selector !== undefined;
+  const inScope = (namespace: string): boolean => !isSelective || namespaces.has(namespace);
   const queue = new KeyedQueue<WorkloadKey>({ clock });
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
   const parser = createObjectParser({ ...options, ...ledgerKey, oldRecord: (key) => oldRecords.add(key) });
@@ -79,7 +80,7 @@ export function createLiveModel(
     sourceSeen,
     begin(): void {
       begun = true;
-      deps.metrics.beforeRender(() => fillGauges(deps, engine, sources, reader));
+      deps.metrics.beforeRender(() => fillGauges(deps, { engine, sources, reader }));
       const asking = deps.notify ? undefined : askingIn(engine, { index, sources, inScope, policy: options });
       const count = [...sources.counts().values()].reduce((sum, each) => sum + each, 0);
       report.watches.watching({ asking, sources: count });
@@ -89,26 +90,18 @@ export function createLiveModel(
 
 export type LiveModel = ReturnType<typeof createLiveModel>;
 
-function fillGauges(
-  { metrics, leadership, options }: ControllerDeps,
-  { states }: Engine,
-  sources: SourceHistory,
-  reader: SourceReader,
-): void {
+function fillGauges(deps: ControllerDeps, model: Pick<LiveModel, 'engine' | 'sources' | 'reader'>): void {
+  const { metrics, leadership, options } = deps;
+  const { engine, sources, reader } = model;
   const isLeader = leadership.mayWrite();
   // What waits on a standby, another brings.
-  const { waiting, pending, undelivered } = pendingIn(isLeader ? states.values() : [], options.keys);
+  const { waiting, pending, undelivered } = pendingIn(isLeader ? engine.states.values() : [], options.keys);
   metrics.set('attune_unread_sources', {}, reader.pending);
   metrics.set('attune_leader', {}, isLeader ? 1 : 0);
   metrics.set('attune_pending_workloads', {}, pending);
   metrics.set('reloader_workqueue_depth', {}, waiting);
   metrics.set('attune_undelivered_changes', {}, undelivered);
   for (const [kind, count] of sources.counts()) metrics.set('attune_source_objects', { kind }, count);
-}
-
-function scopeCheck({ scope }: ControllerOptions, namespaces: ReadonlySet<string>): (name: string) => boolean {
-  if (scope.mode === 'namespaces' || scope.selector === undefined) return () => true;
-  return (name) => namespaces.has(name);
 }
 
 /** What upstream posts: data that changed, and what came or went if that was asked for. */

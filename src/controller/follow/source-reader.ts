@@ -1,18 +1,15 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../../api/resources.ts';
 import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../../api/sources.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
+import type { ControllerDeps } from '../controller.ts';
 import type { WatchReport } from '../report/watch-report.ts';
 import { setbackOf } from '../write/setback.ts';
 
-export interface SourceReaderDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface SourceReaderDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
   /** The object as it is now; undefined: it is gone, or not to be read. */
   readonly read: (ref: SourceRef, object: KubeObject | undefined) => void;
   /** Whether its bytes are still to be known: a change brings them along. */

@@ -13,30 +13,17 @@ import type { Source } from '../../domain/source/source.ts';
 import { workloadKey } from '../../domain/workload/workload.ts';
 import type { ListScope } from '../../kube/client.ts';
 import type { ReflectEvent } from '../../kube/watch/reflector.ts';
-import type { Listed } from '../../model/listed.ts';
-import type { ObjectParser, SeenWorkload } from '../../model/object-parser.ts';
+import type { SeenWorkload } from '../../model/object-parser.ts';
 import { Classes, type ClassStatus } from '../../model/sources/provider-classes.ts';
-import type { SourceChange, SourceHistory } from '../../model/sources/source-history.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Checkpoint } from '../ledger/checkpoint.ts';
+import type { LiveModel } from '../live-model.ts';
 import type { ControllerOptions } from '../options.ts';
 import type { WatchReport } from '../report/watch-report.ts';
 import type { Pauses } from '../write/pauses.ts';
-import type { Watches } from './watches.ts';
 
-export interface FollowDeps {
+export interface FollowDeps extends LiveModel {
   readonly options: ControllerOptions;
-  readonly watches: Watches;
-  readonly parser: ObjectParser;
-  readonly sources: SourceHistory;
-  readonly engine: Engine;
-  readonly checkpoint: Pick<Checkpoint, 'awaits' | 'listed'>;
   readonly pauses: Pauses;
-  readonly report: Pick<WatchReport, 'received' | 'following'>;
-  readonly inScope: (namespace: string) => boolean;
-  readonly namespaces: Set<string>;
-  readonly listed: Listed;
-  readonly sourceSeen: (ref: SourceRef, change: SourceChange, version: number) => void;
+  readonly report: WatchReport;
 }
 
 /** Follows everything that concerns us, and tells the source history and the engine. */

@@ -1,11 +1,11 @@
 import type { Resource } from '../../api/resources.ts';
-import type { KubeClient, ListScope } from '../../kube/client.ts';
+import type { ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isOutage } from '../../kube/outages.ts';
 import { isTransient, retryTransient } from '../../kube/retry-transient.ts';
 import { type ReflectEvent, type ReflectOptions, Reflector } from '../../kube/watch/reflector.ts';
 import { pause } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { ControllerDeps } from '../controller.ts';
 import type { WatchReport } from '../report/watch-report.ts';
 import type { Role } from './followed-kind.ts';
 import type { Readiness } from './readiness.ts';
@@ -18,9 +18,7 @@ export interface Subscription<T> extends Pick<ReflectOptions<T>, 'digest' | 'lig
   readonly onEvent: (event: ReflectEvent<T>, scope: ListScope) => void;
 }
 
-export interface WatchDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface WatchDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
   readonly signal: AbortSignal;
   readonly readiness: Pick<Readiness, 'follows'>;
   readonly report: Pick<WatchReport, 'waitingForServer' | 'unwatchable' | 'unavailable' | 'retrying'>;

@@ -2,26 +2,21 @@ import { RECORD } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { refOfKey, type WorkloadKey } from '../../domain/workload/workload.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { FormerKey } from '../../model/ledger/former-key.ts';
 import { pause } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
-import type { Leadership } from '../leadership.ts';
+import type { ControllerDeps } from '../controller.ts';
 import type { LedgerReport } from '../report/ledger-report.ts';
 import { FIELD_MANAGER } from '../write/act.ts';
 import { setbackOf } from '../write/setback.ts';
 
-export interface OldRecordsDeps {
-  readonly client: Pick<KubeClient, 'get' | 'patch'>;
-  readonly clock: Clock;
+export interface OldRecordsDeps extends Pick<ControllerDeps, 'client' | 'clock' | 'leadership'> {
   readonly former: FormerKey | undefined;
   /** Workloads that were seen with a record of the former key. */
   readonly queue: KeyedQueue<WorkloadKey>;
-  readonly leadership: Pick<Leadership, 'mayWrite'>;
   readonly report: Pick<LedgerReport, 'recordNotRewritten'>;
 }
 

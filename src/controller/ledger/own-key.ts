@@ -51,7 +51,7 @@ async function storedKeys(client: KubeClient, namespace: string, report: KeyRepo
     try {
       const secret = await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET });
       const keys = keysIn(secret);
-      return keys.key.length >= KEY_BYTES ? keys : await replaceWeak(client, secret, keys, report);
+      return keys.key.length >= KEY_BYTES ? keys : await replaceWeak(client, secret, report);
     } catch (error) {
       if (!isOvertaken(error) || attempt > 1) throw error;
       if (error.status === 404) await create(client, namespace);
@@ -75,13 +75,9 @@ async function create(client: KubeClient, namespace: string): Promise<void> {
 }
 
 /** A key that anybody can guess is replaced by a good one, and stays beside it: it protects nothing any more. */
-async function replaceWeak(
-  client: KubeClient,
-  secret: DataObject,
-  weak: StoredKeys,
-  report: KeyReport,
-): Promise<StoredKeys> {
+async function replaceWeak(client: KubeClient, secret: DataObject, report: KeyReport): Promise<StoredKeys> {
   const { namespace = '' } = secret.metadata;
+  const weak = keysIn(secret);
   const former = Buffer.from(weak.key);
   const key = randomBytes(KEY_BYTES);
   const data = { ...secret.data, key: key.toString('base64'), former: former.toString('base64') };

@@ -46,7 +46,6 @@ export class WatchReport {
     this.#log.info(`${who}, ${sources} sources are watched`, { workloads: asking, sources });
   }
 
-  /** Nothing can be done: why, and what would change that. */
   notReady({ message, cure }: NotReady, wasReady: boolean): void {
     this.#log.error(`Attune is not ready${wasReady ? ' any more' : ''}: ${message}`, { cure });
   }
@@ -73,7 +72,6 @@ export class WatchReport {
     });
   }
 
-  /** Sources of a kind may not be read one by one. */
   readByListing({ kind }: SourceRef, error: KubeError): void {
     this.#metrics.increment('attune_source_read_errors_total', { kind, reason: error.reason });
     if (!this.#reminders.isDue(`listed ${kind}`)) return;

@@ -4,18 +4,15 @@ import type { KubeObject } from '../../api/objects.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { patchOf } from '../../domain/template/patch.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
+import type { ControllerDeps } from '../controller.ts';
 import type { Report } from '../report/report.ts';
 import { FIELD_MANAGER } from './act.ts';
 import { setbackOf } from './setback.ts';
 
-export interface PausesDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface PausesDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
   readonly keys: AnnotationKeys;
   readonly mayWrite: () => boolean;
   /** Whether the mark of a pause that another writer has ended is removed in this namespace; upstream leaves it. */
@@ -52,12 +49,8 @@ export class Pauses {
     if (workload.ref.kind !== 'Deployment') return;
     const key = workloadKey(workload.ref);
     this.#reportPause(key, workload);
-    if (!workload.paused) {
-      if (this.#isLeftOver(workload)) this.#queue.add(key);
-      return;
-    }
     const step = this.#stepOf(workload);
-    if (step.do === 'resume') this.#queue.add(key);
+    if (step.do === 'resume' || this.#isLeftOver(workload)) this.#queue.add(key);
     if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
   }
 

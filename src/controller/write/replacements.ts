@@ -4,17 +4,15 @@ import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { replacementJob } from '../../domain/template/job.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import { fullJitter, pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { ControllerDeps } from '../controller.ts';
 import { FIELD_MANAGER } from './act.ts';
 import type { Replacement, ReplacementJournal } from './replacement-journal.ts';
 
-export interface ReplacementsDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface ReplacementsDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
   readonly journal: ReplacementJournal;
   /** Ends the process; the end of a term is given to `resume`. */
   readonly signal: AbortSignal;

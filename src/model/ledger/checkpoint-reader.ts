@@ -7,7 +7,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { LedgerKey } from './ledger-key.ts';
-import { type CheckpointEntry, type KeptWorkload, readShard, type ShardContent } from './shard.ts';
+import { type CheckpointEntry, type KeptWorkload, readShard, type ShardContent, shardRef } from './shard.ts';
 
 export interface CheckpointOptions extends Pick<LedgerKey, 'keyId' | 'former'> {
   readonly client: KubeClient;
@@ -94,7 +94,6 @@ export class CheckpointReader {
     this.entries = new Map([...this.entries].filter(isAwaited));
   }
 
-  /** The workload was deleted. */
   gone(key: WorkloadKey): void {
     if (this.isForgotten) this.entries.delete(key);
   }
@@ -125,20 +124,14 @@ export class CheckpointReader {
   async #readNext(namespace: string, count: number): Promise<readonly (ShardContent | undefined)[]> {
     const from = this.versions.length;
     const numbers = Array.from({ length: count }, (_, n) => from + n);
-    const shards = await Promise.all(numbers.map((n) => this.#read(namespace, n)));
-    this.versions.push(...shards.map((shard) => shard?.resourceVersion));
-    const { former } = this.#options;
-    return shards.map((shard) => shard?.content && (former?.shard(shard.content) ?? shard.content));
-  }
-
-  async #read(namespace: string, n: number): ReturnType<typeof readShard> {
-    try {
-      return await readShard(this.#options.client, namespace, n);
-    } catch (error) {
+    const { client, former } = this.#options;
+    const refused = (error: unknown): undefined => {
       if (!KubeError.is(error) || isTransient(error)) throw error;
       this.#unreadable ??= error;
-      return undefined;
-    }
+    };
+    const shards = await Promise.all(numbers.map((n) => readShard(client, shardRef(namespace, n)).catch(refused)));
+    this.versions.push(...shards.map((shard) => shard?.resourceVersion));
+    return shards.map((shard) => shard?.content && (former?.shard(shard.content) ?? shard.content));
   }
 
   #remember(content: ShardContent, head: ShardContent): void {

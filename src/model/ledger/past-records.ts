@@ -71,7 +71,6 @@ export class PastRecords {
     return record && record.seq > (entry?.seq ?? -1) ? record : entry;
   }
 
-  /** Whether the past has anything to say about a workload. */
   knows(workload: Workload): boolean {
     return this.newestOf(workload) !== undefined;
   }

@@ -49,12 +49,14 @@ export interface KeptWorkload extends CheckpointEntry {
   readonly applied: Readonly<Record<SourceId, Applied>>;
 }
 
-export const shardName = (n: number): string => `attune-ledger-${n}`;
+export type ShardRef = ReturnType<typeof shardRef>;
+
+export const shardRef = (namespace: string, n: number) => ({ namespace, name: `attune-ledger-${n}` });
 
 /** Undefined if it does not exist. */
-export async function readShard(client: KubeClient, namespace: string, n: number) {
+export async function readShard(client: KubeClient, ref: ShardRef) {
   try {
-    const { metadata, data } = await client.get<DataObject>(CONFIG_MAPS, { namespace, name: shardName(n) });
+    const { metadata, data } = await client.get<DataObject>(CONFIG_MAPS, ref);
     return { content: parseShard(data?.['ledger']), resourceVersion: metadata.resourceVersion };
   } catch (error) {
     if (KubeError.is(error) && error.status === 404) return undefined;
