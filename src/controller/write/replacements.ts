@@ -124,19 +124,15 @@ export class Replacements {
     const step = { ref: replacement.ref, wait, signal: isKept ? finish : this.#process.finish };
     await this.#retry({ ...step, signal: begin }, isTransient, () => this.#delete(replacement));
     const since = clock.now();
-    for (;;) {
-      const job = await this.#retry(
-        step,
-        () => true,
-        () => this.#successor(replacement),
-      );
-      if (job !== 'not yet') {
-        await this.#retry(step, isTransient, () => journal.close(replacement));
-        return job;
-      }
+    const successor = () => this.#successor(replacement);
+    let job = await this.#retry(step, () => true, successor);
+    while (job === 'not yet') {
       const waitedMs = clock.now() - since;
       await wait(Math.min(Math.max(waitedMs / 10, POLL_MS.least), POLL_MS.most), step.signal);
+      job = await this.#retry(step, () => true, successor);
     }
+    await this.#retry(step, isTransient, () => journal.close(replacement));
+    return job;
   }
 
   /** Tries until it succeeds, or fails in a way that is not worth another try, or the signal is aborted. */
