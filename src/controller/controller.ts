@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { retryTransient } from '../kube/retry-transient.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { runWorkers, type WorkerOptions } from '../runtime/worker.ts';
+import { runWorkers } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ControllerMetrics } from '../telemetry/metric-tables/controller.ts';
 import { seeSharedVersions } from './engine/shared-versions.ts';
@@ -26,7 +26,6 @@ export interface ControllerDeps {
   readonly log: Log;
   readonly metrics: ControllerMetrics;
   readonly report: Report;
-  /** Who may write, and when. */
   readonly leadership: Leadership;
   /** `--webhook-url`: told of each change instead of anything being rolled. */
   readonly notify: (() => void) | undefined;
@@ -42,81 +41,75 @@ const DRAIN_MS = 4000;
 export async function runController(deps: ControllerDeps, signal: AbortSignal): Promise<void> {
   const { client, options, clock, report } = deps;
   const { compat, enableHa: elects } = options;
-  const readiness = new Readiness({
-    ...deps,
-    report: report.watches,
-    compat,
-    elects,
-    workloads: deps.notify === undefined,
-    signal,
-  });
+  const workloads = deps.notify === undefined;
+  const readiness = new Readiness({ ...deps, report: report.watches, compat, elects, workloads, signal });
   deps.leadership.onLeaseRefused((error) => readiness.leaseRefused(error));
   const retrying = (error: KubeError): void =>
     error.status === 401 ? readiness.refused(error) : report.watches.waitingForServer(error);
   const patience = { clock, signal, retrying };
   const tell: KeyReport = {
     keyless(error) {
-      if (deps.notify === undefined) report.ledger.keyless(error);
+      if (workloads) report.ledger.keyless(error);
     },
     weakKey: (bytes, error) => report.ledger.weakKey(bytes, error),
   };
   const ledgerKey = await retryTransient(() => ownKey(client, options, tell), patience);
   const sharedVersions = await retryTransient(() => seeSharedVersions(client, options), patience);
-  const model = createLiveModel({ ...deps, access: readiness.access }, ledgerKey, sharedVersions, signal);
+  const model = createLiveModel({ ...deps, readiness }, ledgerKey, sharedVersions, signal);
   const writers = createWriters(deps, model, ledgerKey, signal);
   const { engine, checkpoint, reader, watches } = model;
   client.onRecovery((lastedMs) => model.queue.forgive(clock.now() - lastedMs));
   const reading = reader.run(signal);
-  await follow({ ...model, options, report: report.watches, pauses: writers.pauses }, deps.notify === undefined);
+  await follow({ ...model, options, report: report.watches, pauses: writers.pauses }, workloads);
   const end = async (): Promise<void> => {
     checkpoint.stop();
     await Promise.all([reading, watches.ended()]);
   };
   // Called off, the watches are synced without having seen anything.
   if (signal.aborted) return end();
-  if (deps.notify === undefined) {
+  if (workloads) {
     await retryTransient(() => checkpoint.load(), patience);
     await reader.readAll(engine.unread(), (kind, namespace) => model.sources.countIn(kind, namespace));
   }
   engine.begin();
   model.begin();
   // A standby is ready to take over. Who works alone is ready when a downtime from here on would lose nothing.
-  const isAlone = !options.enableHa && deps.notify === undefined;
+  const isAlone = !elects && workloads;
   if (!isAlone) void readiness.begin(async () => {});
   await deps.leadership.run(signal, async (term) => {
-    const isReady = deps.notify !== undefined || (await begins(deps, writers, term));
+    const isReady = !workloads || (await takeOver(deps, writers, term));
     const ledgerKept = ledgerKeeper(deps, model, term);
     if (isReady) await work(deps, writers, term, isAlone ? () => readiness.begin(ledgerKept) : ledgerKept);
   });
   await end();
 }
 
-/** False if the term ended before it could begin. */
-async function begins(deps: ControllerDeps, writers: Writers, term: AbortSignal): Promise<boolean> {
-  const retrying = (error: KubeError): void => deps.report.watches.waitingForServer(error);
+/**
+ * A new term: know what the leader before us settled, finish what it began, and only then write. False if the term ended
+ * before that.
+ */
+async function takeOver(
+  { options, clock, report }: ControllerDeps,
+  { model: { engine, checkpoint }, replacements, pauses }: Writers,
+  term: AbortSignal,
+): Promise<boolean> {
+  const tryOnce = async (): Promise<void> => {
+    if (options.enableHa) {
+      await checkpoint.load();
+      engine.termBegan();
+    }
+    checkpoint.forgetPast();
+    await replacements.resume(term);
+    for (const { workload } of engine.states.values()) pauses.seen(workload);
+  };
+  const retrying = (error: KubeError): void => report.watches.waitingForServer(error);
   try {
-    await retryTransient(() => takeOver(deps, writers, term), { clock: deps.clock, signal: term, retrying });
+    await retryTransient(tryOnce, { clock, signal: term, retrying });
     return true;
   } catch (error) {
     if (term.aborted) return false;
     throw error;
   }
-}
-
-/** A new term: know what the leader before us settled, finish what it began, and only then write. */
-async function takeOver(
-  deps: ControllerDeps,
-  { model, replacements, pauses }: Writers,
-  term: AbortSignal,
-): Promise<void> {
-  const { engine, checkpoint } = model;
-  if (deps.options.enableHa) {
-    await checkpoint.load();
-    engine.termBegan();
-  }
-  checkpoint.forgetPast();
-  await replacements.resume(term);
-  for (const { workload } of engine.states.values()) pauses.seen(workload);
 }
 
 /** Writes down what is known; later than at the start the sources of what has become visible have to be read before. */
@@ -141,21 +134,14 @@ async function work(
 ): Promise<void> {
   const { model, pauses, replacements, reconcileDeps } = writers;
   const { queue, checkpoint, oldRecords } = model;
-  const options: WorkerOptions<WorkloadKey> = {
-    workers: deps.options.concurrency,
-    clock: deps.clock,
-    handle: (key) => reconcile(reconcileDeps, key),
-    failed: (key, error) => {
-      deps.log.error('reconciling failed', { ...refOfKey(key), error: String(error), retry: 'soon' });
-      queue.retry(key, KubeError.is(error) ? setbackOf(error) : undefined);
-    },
+  const handle = (key: WorkloadKey): Promise<void> => reconcile(reconcileDeps, key);
+  const failed = (key: WorkloadKey, error: unknown): void => {
+    deps.log.error('reconciling failed', { ...refOfKey(key), error: String(error), retry: 'soon' });
+    queue.retry(key, KubeError.is(error) ? setbackOf(error) : undefined);
   };
-  const workers = runWorkers(queue, options, term);
+  const workers = runWorkers(queue, { workers: deps.options.concurrency, clock: deps.clock, handle, failed }, term);
   const resuming = pauses.run(term);
-  const rewriting = rewriteRecords(
-    { ...deps, report: deps.report.ledger, former: model.former, queue: oldRecords },
-    term,
-  );
+  const rewriting = rewriteRecords({ ...deps, ...model, report: deps.report.ledger, queue: oldRecords }, term);
   // Beside the work: no change has to wait for it.
   const ledger = keepLedger();
   if (!term.aborted) {

@@ -2,6 +2,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/kube-error.ts';
 import { elect } from '../kube/lease/election.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { SystemReport } from './report/system-report.ts';
 
 /** Who may write. */
 export interface Leadership {
@@ -29,11 +30,7 @@ export interface ElectedDeps {
   readonly identity: string;
   /** As upstream: who has lost the lead never leads again, and says so by `isAlive`. */
   readonly leadsOnce: boolean;
-  readonly report: {
-    leading(isLeading: boolean): void;
-    holder(identity: string): void;
-    electionTrouble(error: unknown): void;
-  };
+  readonly report: Pick<SystemReport, 'leading' | 'holder' | 'electionTrouble'>;
 }
 
 // A server that has just started refuses what it allows a moment later.
@@ -41,22 +38,18 @@ const MAX_REFUSALS = 3;
 
 /** Whether the server lets us take part in the election. */
 class LeaseAccess {
-  #listener: (error: KubeError | undefined) => void = () => {};
+  listener: (error: KubeError | undefined) => void = () => {};
   #refusals = 0;
   #isKnown = false;
-
-  onChange(listener: (error: KubeError | undefined) => void): void {
-    this.#listener = listener;
-  }
 
   refused(error: KubeError): void {
     if (error.status !== 403 && error.status !== 404) return;
     this.#refusals += 1;
-    if (this.#refusals >= MAX_REFUSALS) this.#listener(error);
+    if (this.#refusals >= MAX_REFUSALS) this.listener(error);
   }
 
   granted(): void {
-    if (this.#refusals >= MAX_REFUSALS || !this.#isKnown) this.#listener(undefined);
+    if (this.#refusals >= MAX_REFUSALS || !this.#isKnown) this.listener(undefined);
     this.#isKnown = true;
     this.#refusals = 0;
   }
@@ -66,14 +59,16 @@ const LEASE_NAME = 'stakater-reloader-lock';
 
 /** One of several replicas. Each follows the cluster all the time, so that a new leader only has to begin to write. */
 export function electedLeadership(deps: ElectedDeps): Leadership {
-  const { client, clock, namespace, identity, report, leadsOnce } = deps;
+  const { report, leadsOnce } = deps;
   let held = (): boolean => false;
   let hasLost = false;
   const access = new LeaseAccess();
   return {
     mayWrite: () => held(),
     isAlive: () => !(leadsOnce && hasLost),
-    onLeaseRefused: (listener) => access.onChange(listener),
+    onLeaseRefused(listener) {
+      access.listener = listener;
+    },
     async run(signal, lead) {
       const stop = new AbortController();
       const over = Promise.withResolvers<void>();
@@ -88,10 +83,7 @@ export function electedLeadership(deps: ElectedDeps): Leadership {
       };
       const election = elect(
         {
-          client,
-          clock,
-          namespace,
-          identity,
+          ...deps,
           name: LEASE_NAME,
           onLeading(lease) {
             report.leading(true);

@@ -3,14 +3,14 @@ import { ABSENT, lifecycleOf, UNKNOWN } from '../domain/ledger/applied.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
 import type { LedgerKey } from '../model/ledger/ledger-key.ts';
 import { Listed } from '../model/listed.ts';
-import { createObjectParser, type ObjectParser } from '../model/object-parser.ts';
+import { createObjectParser } from '../model/object-parser.ts';
 import { ReverseIndex } from '../model/reverse-index.ts';
 import { type SourceChange, SourceHistory } from '../model/sources/source-history.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
 import type { ControllerDeps } from './controller.ts';
 import { askingIn, pendingIn } from './engine/census.ts';
 import { Engine } from './engine/engine.ts';
-import type { Access } from './follow/access.ts';
+import type { Readiness } from './follow/readiness.ts';
 import { SourceReader } from './follow/source-reader.ts';
 import { Watches } from './follow/watches.ts';
 import { Checkpoint } from './ledger/checkpoint.ts';
@@ -18,21 +18,22 @@ import type { ControllerOptions } from './options.ts';
 
 /** What is known of the cluster, kept up to date by watches. Reads the cluster, and writes nothing but the checkpoint. */
 export function createLiveModel(
-  deps: ControllerDeps & { readonly access: Access },
+  deps: ControllerDeps & { readonly readiness: Readiness },
   ledgerKey: LedgerKey,
   sharedVersions: boolean,
   signal: AbortSignal,
 ) {
-  const { options, client, clock, report, access, leadership } = deps;
+  const { options, client, clock, report, readiness, leadership } = deps;
   const sources = new SourceHistory();
   const index = new ReverseIndex();
   const listed = new Listed();
   const namespaces = new Set<string>();
-  const inScope = scopeCheck(options, namespaces);
+  const isSelective = options.scope.mode === 'global' && options.scope.selector !== undefined;
+  const inScope = (namespace: string): boolean => !isSelective || namespaces.has(namespace);
   const queue = new KeyedQueue<WorkloadKey>({ clock });
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
   const parser = createObjectParser({ ...options, ...ledgerKey, oldRecord: (key) => oldRecords.add(key) });
-  const watches = new Watches({ client, clock, signal, access, report: report.watches });
+  const watches = new Watches({ client, clock, signal, readiness, report: report.watches });
   const kept = { states: () => engine.states, heard: () => ({ seen: listed.seen(), told: listed.seenWorkloads() }) };
   const checkpoint: Checkpoint = new Checkpoint({
     ...{ client, clock, ...ledgerKey, ...kept },
@@ -61,28 +62,25 @@ export function createLiveModel(
     if (begun && change.before !== change.after) void watches.refresh();
     engine.sourceChanged(ref, change, version);
   };
-  const reader: SourceReader = createReader(deps, parser, sources, sourceSeen);
-  const { former } = ledgerKey;
-  const parts = {
-    sources,
-    queue,
-    former,
-    oldRecords,
-    parser,
-    watches,
-    namespaces,
-    listed,
-    inScope,
-    checkpoint,
-    engine,
-  };
+  const reader: SourceReader = new SourceReader({
+    client,
+    clock,
+    report: report.watches,
+    isNeeded: (ref) => sources.current(ref) === UNKNOWN,
+    read(ref, object) {
+      if (!object) return;
+      const source = parser.source(ref.kind, object, true, sources.get(ref));
+      sourceSeen(ref, sources.fill(source), Number(source.resourceVersion));
+    },
+  });
   return {
-    ...parts,
+    ...{ sources, queue, oldRecords, parser, watches, namespaces, listed, inScope, checkpoint, engine },
+    former: ledgerKey.former,
     reader,
     sourceSeen,
     begin(): void {
       begun = true;
-      deps.metrics.beforeRender(() => fillGauges(deps, engine, sources, reader));
+      deps.metrics.beforeRender(() => fillGauges(deps, { engine, sources, reader }));
       const asking = deps.notify ? undefined : askingIn(engine, { index, sources, inScope, policy: options });
       const count = [...sources.counts().values()].reduce((sum, each) => sum + each, 0);
       report.watches.watching({ asking, sources: count });
@@ -92,45 +90,18 @@ export function createLiveModel(
 
 export type LiveModel = ReturnType<typeof createLiveModel>;
 
-function createReader(
-  { client, clock, report }: ControllerDeps,
-  parser: ObjectParser,
-  sources: SourceHistory,
-  seen: (ref: SourceRef, change: SourceChange, version: number) => void,
-): SourceReader {
-  return new SourceReader({
-    client,
-    clock,
-    read(ref, object) {
-      if (!object) return;
-      const source = parser.source(ref.kind, object, true, sources.get(ref));
-      seen(ref, sources.fill(source), Number(source.resourceVersion));
-    },
-    isNeeded: (ref) => sources.current(ref) === UNKNOWN,
-    report: report.watches,
-  });
-}
-
-function fillGauges(
-  { metrics, leadership, options }: ControllerDeps,
-  { states }: Engine,
-  sources: SourceHistory,
-  reader: SourceReader,
-): void {
+function fillGauges(deps: ControllerDeps, model: Pick<LiveModel, 'engine' | 'sources' | 'reader'>): void {
+  const { metrics, leadership, options } = deps;
+  const { engine, sources, reader } = model;
   const isLeader = leadership.mayWrite();
   // What waits on a standby, another brings.
-  const { waiting, pending, undelivered } = pendingIn(isLeader ? states.values() : [], options.keys);
+  const { waiting, pending, undelivered } = pendingIn(isLeader ? engine.states.values() : [], options.keys);
   metrics.set('attune_unread_sources', {}, reader.pending);
   metrics.set('attune_leader', {}, isLeader ? 1 : 0);
   metrics.set('attune_pending_workloads', {}, pending);
   metrics.set('reloader_workqueue_depth', {}, waiting);
   metrics.set('attune_undelivered_changes', {}, undelivered);
   for (const [kind, count] of sources.counts()) metrics.set('attune_source_objects', { kind }, count);
-}
-
-function scopeCheck({ scope }: ControllerOptions, namespaces: ReadonlySet<string>): (name: string) => boolean {
-  if (scope.mode === 'namespaces' || scope.selector === undefined) return () => true;
-  return (name) => namespaces.has(name);
 }
 
 /** What upstream posts: data that changed, and what came or went if that was asked for. */

@@ -1,5 +1,5 @@
 import type { KubeError } from '../../kube/kube-error.ts';
-import type { FollowedKind, Role } from './access.ts';
+import type { FollowedKind, Role } from './followed-kind.ts';
 
 /** Why no work can be done, and what would change that. */
 export interface NotReady {
@@ -7,31 +7,28 @@ export interface NotReady {
   readonly cure: string | undefined;
 }
 
-export interface Needs {
-  /** False: changes are only told to somebody, `--webhook-url`. */
-  readonly workloads: boolean;
-}
-
-/** Whether there is work that can be done: a kind of source and one of workload, in the same place. */
-export function canWork(followed: readonly FollowedKind[], needs: Needs): boolean {
+/**
+ * Whether there is work that can be done: a kind of source and one of workload, in the same place. Workloads are not needed
+ * where changes are only told to somebody (`--webhook-url`).
+ */
+export function canWork(followed: readonly FollowedKind[], needsWorkloads: boolean): boolean {
   const usable = followed.filter((kind) => kind.isUsable);
   const places = (role: Role) => new Set(usable.filter((kind) => kind.role === role).map(({ namespace }) => namespace));
   const sources = places('source');
-  const workloads = needs.workloads ? places('workload') : sources;
+  const workloads = needsWorkloads ? places('workload') : sources;
   const isPossible = [...sources].some((namespace) => workloads.has(namespace));
   // Who cannot see the namespaces does not know which of them are meant.
   return isPossible && followed.every((kind) => kind.role !== 'namespace' || kind.isUsable);
 }
 
 /** Undefined: work can be done, or not all is known yet. */
-export function notReadyBecause(followed: readonly FollowedKind[], needs: Needs): NotReady | undefined {
-  if (canWork(followed, needs) || !followed.every((kind) => kind.isKnown)) return undefined;
+export function notReadyBecause(followed: readonly FollowedKind[], needsWorkloads: boolean): NotReady | undefined {
+  if (canWork(followed, needsWorkloads) || !followed.every((kind) => kind.isKnown)) return undefined;
   const refused = followed.find(({ error }) => error?.status === 401)?.error;
   if (refused) return refusedCredential(refused);
-  const lacking = (['namespace', 'source', ...(needs.workloads ? ['workload'] : [])] as Role[]).filter(
-    (role) =>
-      !followed.some((kind) => kind.role === role && kind.isUsable) && (role !== 'namespace' || has(followed, role)),
-  );
+  const needed: Role[] = needsWorkloads ? ['source', 'workload'] : ['source'];
+  if (followed.some(({ role }) => role === 'namespace')) needed.unshift('namespace');
+  const lacking = needed.filter((role) => !followed.some((kind) => kind.role === role && kind.isUsable));
   if (lacking.length === 0) {
     return {
       message: 'nowhere may it follow both a kind of source and a kind of workload in the same namespace',
@@ -62,15 +59,6 @@ export const refusedLease = ({ message }: KubeError): NotReady => ({
 
 const isDenied = ({ status }: KubeError): boolean => status === 403 || status === 404 || status === 405;
 
-const has = (followed: readonly FollowedKind[], role: Role): boolean => followed.some((kind) => kind.role === role);
-
-const VERBS: Readonly<Record<Role, string>> = {
-  source: 'list and watch',
-  workload: 'list, watch and patch',
-  namespace: 'list and watch',
-  other: 'list and watch',
-};
-
 function missingWords(followed: readonly FollowedKind[], role: Role): string {
   const kinds = followed.filter((kind) => kind.role === role);
   const other = kinds.find(({ error }) => error && !isDenied(error));
@@ -80,10 +68,13 @@ function missingWords(followed: readonly FollowedKind[], role: Role): string {
   return `it may not ${role === 'source' ? 'list and watch' : 'list'} ${namesOf(kinds)}${where}`;
 }
 
-const grants = (followed: readonly FollowedKind[], roles: readonly Role[]): string =>
-  `grant ${roles
-    .map((role) => `${VERBS[role]} on ${namesOf(followed.filter((kind) => kind.role === role))}`)
-    .join(', and ')}`;
+function grants(followed: readonly FollowedKind[], roles: readonly Role[]): string {
+  const each = roles.map((role) => {
+    const verbs = role === 'workload' ? 'list, watch and patch' : 'list and watch';
+    return `${verbs} on ${namesOf(followed.filter((kind) => kind.role === role))}`;
+  });
+  return `grant ${each.join(', and ')}`;
+}
 
 const nameOf = ({ resource: { plural, group } }: FollowedKind): string =>
   group.includes('.') ? `${plural}.${group}` : plural;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { kindNamed } from '../../api/kinds.ts';
 import { CONFIG_MAPS, NAMESPACES, type Resource, SECRETS } from '../../api/resources.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import type { FollowedKind, Role } from './access.ts';
+import type { FollowedKind, Role } from './followed-kind.ts';
 import { Readiness } from './readiness.ts';
 
 const DEPLOYMENTS = kindNamed('Deployment') as Resource;
@@ -41,7 +41,7 @@ function world({ compat = false, workloads = true, elects = false } = {}) {
     onUnready: () => told.push('unready'),
   });
   const follow = (...resources: readonly Resource[]): FollowedKind[] =>
-    resources.map((resource) => readiness.access.follows(roleOf(resource), resource, {}));
+    resources.map((resource) => readiness.follows(roleOf(resource), resource, {}));
   const news = () => told.splice(0);
   return { readiness, stop, follow, news };
 }
@@ -204,8 +204,7 @@ test('who is to see only some namespaces has to see which', async () => {
 
 test('source and workload have to be in the same namespace', async () => {
   const { readiness, news } = world();
-  const at = (resource: Resource, namespace: string) =>
-    readiness.access.follows(roleOf(resource), resource, { namespace });
+  const at = (resource: Resource, namespace: string) => readiness.follows(roleOf(resource), resource, { namespace });
   const sources = ['a', 'b'].map((name) => at(CONFIG_MAPS, name)) as [FollowedKind, FollowedKind];
   const workloads = ['a', 'b'].map((name) => at(DEPLOYMENTS, name)) as [FollowedKind, FollowedKind];
   await readiness.begin(nothing);

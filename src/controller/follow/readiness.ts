@@ -1,6 +1,10 @@
+import type { Resource } from '../../api/resources.ts';
+import type { ListScope } from '../../kube/client.ts';
 import type { KubeError } from '../../kube/kube-error.ts';
 import type { ControllerMetrics } from '../../telemetry/metric-tables/controller.ts';
-import { Access } from './access.ts';
+import type { ControllerDeps } from '../controller.ts';
+import type { WatchReport } from '../report/watch-report.ts';
+import { FollowedKind, type Role } from './followed-kind.ts';
 import {
   canWork,
   type NotReady,
@@ -10,7 +14,7 @@ import {
   startDelayedBy,
 } from './not-ready.ts';
 
-export interface ReadinessDeps {
+export interface ReadinessDeps extends Pick<ControllerDeps, 'onReady' | 'onUnready'> {
   readonly signal: AbortSignal;
   /** Upstream is ready whatever its rights. */
   readonly compat: boolean;
@@ -18,10 +22,8 @@ export interface ReadinessDeps {
   readonly workloads: boolean;
   /** Whether a leader is elected: ready is who leads, or knows who does and could take over. */
   readonly elects: boolean;
-  readonly report: { notReady(why: NotReady, wasReady: boolean): void };
+  readonly report: Pick<WatchReport, 'notReady'>;
   readonly metrics: Pick<ControllerMetrics, 'set'>;
-  readonly onReady: () => void;
-  readonly onUnready: () => void;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface ReadinessDeps {
  */
 export class Readiness {
   readonly #deps: ReadinessDeps;
-  readonly access = new Access(() => this.#update());
+  readonly #followed: FollowedKind[] = [];
   #prepare: (() => Promise<void>) | undefined;
   #isPreparing = false;
   #isReady = false;
@@ -46,6 +48,12 @@ export class Readiness {
   constructor(deps: ReadinessDeps) {
     this.#deps = deps;
     this.#isElectable = !deps.elects;
+  }
+
+  follows(role: Role, resource: Resource, { namespace = '' }: ListScope): FollowedKind {
+    const kind = new FollowedKind(role, resource, namespace, () => this.#update());
+    this.#followed.push(kind);
+    return kind;
   }
 
   /** Everything is listed that may be: ready as soon as `prepare` is done and the rights are enough. */
@@ -70,18 +78,17 @@ export class Readiness {
   #update(): void {
     const { signal, compat, workloads } = this.#deps;
     if (signal.aborted) return;
-    const { followed } = this.access;
-    const canWorkNow = compat || (canWork(followed, { workloads }) && this.#isElectable);
+    const canWorkNow = compat || (canWork(this.#followed, workloads) && this.#isElectable);
     if (canWorkNow && !this.#couldWork) this.#isOutdated = true;
     this.#couldWork = canWorkNow;
     if (!canWorkNow)
-      this.#becomeUnready(notReadyBecause(followed, { workloads }) ?? this.#leaseRefusal ?? this.#delay());
+      this.#becomeUnready(notReadyBecause(this.#followed, workloads) ?? this.#leaseRefusal ?? this.#delay());
     else if (this.#prepare === undefined) this.#becomeUnready(this.#delay());
     else if (!this.#isReady) void this.#becomeReady();
   }
 
   #delay(): NotReady | undefined {
-    return this.#prepare ? undefined : startDelayedBy(this.access.followed);
+    return this.#prepare ? undefined : startDelayedBy(this.#followed);
   }
 
   #becomeUnready(why: NotReady | undefined): void {

@@ -1,26 +1,20 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../../api/resources.ts';
 import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../../api/sources.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
+import type { ControllerDeps } from '../controller.ts';
+import type { WatchReport } from '../report/watch-report.ts';
 import { setbackOf } from '../write/setback.ts';
 
-export interface SourceReaderDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface SourceReaderDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
   /** The object as it is now; undefined: it is gone, or not to be read. */
   readonly read: (ref: SourceRef, object: KubeObject | undefined) => void;
   /** Whether its bytes are still to be known: a change brings them along. */
   readonly isNeeded: (ref: SourceRef) => boolean;
-  readonly report: {
-    /** It may not be read, and is listed instead. */
-    readByListing(ref: SourceRef, error: KubeError): void;
-    unreadable(ref: SourceRef, error: KubeError): void;
-  };
+  readonly report: Pick<WatchReport, 'readByListing' | 'unreadable'>;
 }
 
 const WORKERS = 16;
@@ -29,16 +23,17 @@ const REFUSED_MS = 600_000;
 // A namespace is listed if so many of its objects are wanted, and at least one in so many.
 const LIST_FROM = 32;
 const LIST_SHARE = 4;
-const RESOURCES = { ConfigMap: CONFIG_MAPS, Secret: SECRETS };
+/** A class has no object of its own whose bytes could be read. */
+const RESOURCES: Partial<Record<SourceKind, Resource>> = { ConfigMap: CONFIG_MAPS, Secret: SECRETS };
 
 /** The object may be used only during the call. */
 type Take = (object: KubeObject | undefined) => void;
 
 interface Wanted {
   readonly ref: SourceRef;
-  readonly waiters: (() => void)[];
+  readonly resource: Resource;
   /** At least once, whatever came of it. */
-  tried: boolean;
+  readonly tried: PromiseWithResolvers<void>;
 }
 
 const placeOf = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
@@ -64,11 +59,10 @@ export class SourceReader {
   }
 
   want(ref: SourceRef): void {
-    // A class has no object of its own whose bytes could be read.
-    if (ref.kind === 'SecretProviderClass') return;
     const key = sourceKey(ref);
-    if (this.#wanted.has(key)) return;
-    this.#wanted.set(key, { ref, waiters: [], tried: false });
+    const resource = RESOURCES[ref.kind];
+    if (!resource || this.#wanted.has(key)) return;
+    this.#wanted.set(key, { ref, resource, tried: Promise.withResolvers() });
     this.#queue.add(key);
   }
 
@@ -79,18 +73,20 @@ export class SourceReader {
   async readAll(refs: Iterable<SourceRef>, countIn: (kind: SourceKind, namespace: string) => number): Promise<void> {
     const groups = Map.groupBy(new Map([...refs].map((ref) => [sourceKey(ref), ref])).values(), placeOf);
     for (const group of groups.values()) {
-      const [{ kind, namespace } = { kind: 'SecretProviderClass' as const, namespace: '' }] = group;
-      const isWorthIt = group.length >= LIST_FROM && group.length * LIST_SHARE >= countIn(kind, namespace);
-      if (isWorthIt && kind !== 'SecretProviderClass') await this.#list(kind, namespace, group);
+      const [first] = group;
+      const resource = first && RESOURCES[first.kind];
+      if (!resource) continue;
+      const isWorthIt = group.length >= LIST_FROM && group.length * LIST_SHARE >= countIn(first.kind, first.namespace);
+      if (isWorthIt) await this.#list(resource, first.namespace, group);
       else for (const ref of group) this.want(ref);
     }
     await this.settled();
   }
 
-  async #list(kind: 'ConfigMap' | 'Secret', namespace: string, group: readonly SourceRef[]): Promise<void> {
+  async #list(resource: Resource, namespace: string, group: readonly SourceRef[]): Promise<void> {
     const left = new Map(group.map((ref) => [ref.name, ref]));
     try {
-      for await (const page of this.#deps.client.list(RESOURCES[kind], { namespace })) {
+      for await (const page of this.#deps.client.list(resource, { namespace })) {
         for (const object of page.items) {
           const ref = left.get(object.metadata.name);
           if (ref && left.delete(ref.name)) this.#deps.read(ref, object);
@@ -105,8 +101,7 @@ export class SourceReader {
   /** Waits until everything wanted so far has been tried once, or nothing is tried any more. */
   async settled(): Promise<void> {
     if (this.#hasEnded) return;
-    const untried = [...this.#wanted.values()].filter(({ tried }) => !tried);
-    await Promise.all(untried.map(({ waiters }) => new Promise<void>((resolve) => waiters.push(resolve))));
+    await Promise.all([...this.#wanted.values()].map(({ tried }) => tried.promise));
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -118,36 +113,28 @@ export class SourceReader {
       const wanted = this.#wanted.get(key);
       if (!wanted) return;
       this.#deps.report.unreadable(wanted.ref, error);
-      wanted.tried = true;
-      for (const waiter of wanted.waiters.splice(0)) waiter();
+      wanted.tried.resolve();
     };
     await runWorkers(this.#queue, { workers: WORKERS, clock: this.#deps.clock, handle, failed }, signal);
     this.#hasEnded = true;
-    for (const { waiters } of this.#wanted.values()) for (const waiter of waiters) waiter();
+    for (const { tried } of this.#wanted.values()) tried.resolve();
   }
 
   async #read(key: SourceKey): Promise<void> {
     const wanted = this.#wanted.get(key);
     if (!wanted) return;
-    const { ref, waiters } = wanted;
-    const isNeeded = this.#deps.isNeeded(ref);
-    const take = (object: KubeObject | undefined): void => {
+    const { ref } = wanted;
+    const take: Take = (object) => {
       this.#wanted.delete(key);
-      if (isNeeded) this.#deps.read(ref, object);
+      this.#deps.read(ref, object);
     };
-    if (isNeeded) await this.#find(ref, take);
-    else take(undefined);
-    for (const waiter of waiters) waiter();
+    if (this.#deps.isNeeded(ref)) await this.#find(wanted, take);
+    else this.#wanted.delete(key);
+    wanted.tried.resolve();
   }
 
   /** With the right to list, but not to get, an object is listed by its name instead. */
-  async #find(ref: SourceRef, take: Take): Promise<void> {
-    const { kind } = ref;
-    if (kind === 'SecretProviderClass') {
-      take(undefined);
-      return;
-    }
-    const resource = RESOURCES[kind];
+  async #find({ ref, resource }: Wanted, take: Take): Promise<void> {
     const where = placeOf(ref);
     const isListed = this.#listedOnly.has(where);
     try {
@@ -168,13 +155,8 @@ export class SourceReader {
   }
 
   async #listOne(resource: Resource, { namespace, name }: SourceRef, take: Take): Promise<void> {
-    let isFound = false;
-    for await (const page of this.#deps.client.list(resource, { namespace, fieldSelector: `metadata.name=${name}` })) {
-      const [object] = page.items;
-      if (!object || isFound) continue;
-      isFound = true;
-      take(object);
-    }
-    if (!isFound) take(undefined);
+    const scope = { namespace, fieldSelector: `metadata.name=${name}` };
+    for await (const { items } of this.#deps.client.list(resource, scope)) if (items[0]) return take(items[0]);
+    take(undefined);
   }
 }

@@ -13,66 +13,47 @@ import type { Source } from '../../domain/source/source.ts';
 import { workloadKey } from '../../domain/workload/workload.ts';
 import type { ListScope } from '../../kube/client.ts';
 import type { ReflectEvent } from '../../kube/watch/reflector.ts';
-import type { Listed } from '../../model/listed.ts';
-import type { ObjectParser, SeenWorkload } from '../../model/object-parser.ts';
+import type { SeenWorkload } from '../../model/object-parser.ts';
 import { Classes, type ClassStatus } from '../../model/sources/provider-classes.ts';
-import type { SourceChange, SourceHistory } from '../../model/sources/source-history.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Checkpoint } from '../ledger/checkpoint.ts';
+import type { LiveModel } from '../live-model.ts';
 import type { ControllerOptions } from '../options.ts';
 import type { WatchReport } from '../report/watch-report.ts';
 import type { Pauses } from '../write/pauses.ts';
-import type { Watches } from './watches.ts';
 
-export interface FollowDeps {
+export interface FollowDeps extends LiveModel {
   readonly options: ControllerOptions;
-  readonly watches: Watches;
-  readonly parser: ObjectParser;
-  readonly sources: SourceHistory;
-  readonly engine: Engine;
-  readonly checkpoint: Pick<Checkpoint, 'awaits' | 'listed'>;
   readonly pauses: Pauses;
-  readonly report: Pick<WatchReport, 'received' | 'following'>;
-  readonly inScope: (namespace: string) => boolean;
-  readonly namespaces: Set<string>;
-  readonly listed: Listed;
-  readonly sourceSeen: (ref: SourceRef, change: SourceChange, version: number) => void;
+  readonly report: WatchReport;
 }
-
-const HELM_SECRETS = 'type!=helm.sh/release.v1';
 
 /** Follows everything that concerns us, and tells the source history and the engine. */
 export async function follow(deps: FollowDeps, withWorkloads: boolean): Promise<void> {
   const { options, watches } = deps;
-  const scopes = scopesOf(options);
   if (options.scope.mode === 'global' && options.scope.selector) followNamespaces(deps, options.scope.selector);
   // Without workloads nobody says which bytes are worth reading: every source has to be known in full.
   const light = withWorkloads;
-  if (!options.resourcesToIgnore.has('configmaps')) followSources(deps, CONFIG_MAPS, scopes, light);
+  if (!options.resourcesToIgnore.has('configmaps')) followSources(deps, CONFIG_MAPS, light, []);
   if (!options.resourcesToIgnore.has('secrets')) {
-    const fields = options.watchHelmSecrets ? undefined : HELM_SECRETS;
-    followSources(
-      deps,
-      SECRETS,
-      scopes.map((scope) => narrowed(scope, fields)),
-      light,
-    );
+    followSources(deps, SECRETS, light, options.watchHelmSecrets ? [] : ['type!=helm.sh/release.v1']);
   }
-  if (withWorkloads) for (const kind of kindsOf(options)) await followKind(deps, kind, scopes);
-  if (options.enableCsiIntegration) await followClasses(deps, scopes);
+  if (withWorkloads) for (const kind of kindsOf(options)) await followKind(deps, kind);
+  if (options.enableCsiIntegration) await followClasses(deps);
   await watches.synced();
 }
 
 /** One for the whole cluster, less what is ignored: the server leaves that out. Or one for each namespace. */
-function scopesOf({ scope }: ControllerOptions): readonly ListScope[] {
-  if (scope.mode === 'namespaces') return scope.namespaces.map((namespace) => ({ namespace }));
-  const ignored = scope.ignore.map((namespace) => `metadata.namespace!=${namespace}`).join(',');
-  return [ignored === '' ? {} : { fieldSelector: ignored }];
+function scopesOf({ scope }: ControllerOptions, fields: readonly string[] = []): readonly ListScope[] {
+  const isGlobal = scope.mode === 'global';
+  const ignored = isGlobal ? scope.ignore.map((namespace) => `metadata.namespace!=${namespace}`) : [];
+  const fieldSelector = [...ignored, ...fields].join(',');
+  const selected = fieldSelector === '' ? {} : { fieldSelector };
+  return isGlobal ? [selected] : scope.namespaces.map((namespace) => ({ namespace, ...selected }));
 }
 
-function narrowed(scope: ListScope, fields: string | undefined): ListScope {
-  if (fields === undefined) return scope;
-  return { ...scope, fieldSelector: scope.fieldSelector ? `${scope.fieldSelector},${fields}` : fields };
+/** Of sources only those that a label selects, if one is set. */
+function sourceScopesOf(options: ControllerOptions, fields?: readonly string[]): readonly ListScope[] {
+  const labelSelector = options.resourceLabelSelector;
+  return scopesOf(options, fields).map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) }));
 }
 
 function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): readonly WorkloadKind[] {
@@ -86,11 +67,11 @@ function kindsOf({ compat, isArgoRollouts, ignoredKinds }: ControllerOptions): r
 
 type SourceEvent = Extract<ReflectEvent<Source>, { readonly type: 'add' | 'change' | 'remove' }>;
 
-function followSources(deps: FollowDeps, resource: Resource, scopes: readonly ListScope[], light: boolean): void {
-  const { parser, sources, report, sourceSeen, options, inScope, listed, checkpoint } = deps;
+function followSources(deps: FollowDeps, resource: Resource, light: boolean, fields: readonly string[]): void {
+  const { parser, sources, report, sourceSeen, inScope, listed, checkpoint } = deps;
+  const scopes = sourceScopesOf(deps.options, fields);
   const kind = resource === SECRETS ? 'Secret' : 'ConfigMap';
   for (const { namespace } of scopes) checkpoint.awaits(kind, namespace);
-  const labelSelector = options.resourceLabelSelector;
   const synced = new Set<ListScope>();
   const note = (event: SourceEvent, scope: ListScope): void => {
     const { ref } = event.type === 'remove' ? event.previous : event.value;
@@ -101,11 +82,8 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Li
       return;
     }
     const born = event.type === 'add' && (!event.initial || synced.has(scope));
-    sourceSeen(
-      ref,
-      sources.put(event.value, born, event.initial ? listed.toldOf(kind, scope) : undefined),
-      Number(event.resourceVersion),
-    );
+    const toldUpTo = event.initial ? listed.toldOf(kind, scope) : undefined;
+    sourceSeen(ref, sources.put(event.value, born, toldUpTo), Number(event.resourceVersion));
   };
   const onEvent = (event: ReflectEvent<Source>, scope: ListScope): void => {
     if (event.type === 'add' || event.type === 'change' || event.type === 'remove') note(event, scope);
@@ -121,15 +99,16 @@ function followSources(deps: FollowDeps, resource: Resource, scopes: readonly Li
   deps.watches.follow<Source>({
     resource,
     role: 'source',
-    scopes: scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
+    scopes,
     light,
     digest: (object, full, previous) => parser.source(kind, object, full, previous),
     onEvent,
   });
 }
 
-async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly ListScope[]): Promise<void> {
+async function followKind(deps: FollowDeps, kind: WorkloadKind): Promise<void> {
   const { parser, engine, pauses, watches, checkpoint, listed } = deps;
+  const scopes = scopesOf(deps.options);
   for (const { namespace } of scopes) checkpoint.awaits(kind.kind, namespace);
   const digest = (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined): SeenWorkload => {
     const { namespace = '', name, resourceVersion, generation } = object.metadata;
@@ -152,9 +131,8 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind, scopes: readonly
     engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', completeUpTo.get(scope));
     pauses.seen(event.value.workload);
   };
-  const isBuiltIn = kind.group === 'apps' || kind.group === 'batch';
   const subscription = { resource: kind, role: 'workload', scopes, digest, onEvent } as const;
-  if (isBuiltIn) watches.follow<SeenWorkload>(subscription);
+  if (kind.group === 'apps' || kind.group === 'batch') watches.follow<SeenWorkload>(subscription);
   else await watches.followOnceServed<SeenWorkload>(subscription);
 }
 
@@ -185,11 +163,11 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
 }
 
 /** A class is a source whose data is known from the statuses of pods, and whose annotations are on the class itself. */
-async function followClasses(deps: FollowDeps, scopes: readonly ListScope[]): Promise<void> {
+async function followClasses(deps: FollowDeps): Promise<void> {
   const { parser, sources, watches, sourceSeen, options, report, inScope } = deps;
   const classes = new Classes();
   const flags = new Map<string, Source>();
-  const labelSelector = options.resourceLabelSelector;
+  const scopes = scopesOf(options);
   const put = (ref: SourceRef, fingerprint: Source['fingerprint'], resourceVersion: string, born: boolean): void => {
     const { uid = '', ignored = false, matchable = false } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
     const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable };
@@ -204,13 +182,10 @@ async function followClasses(deps: FollowDeps, scopes: readonly ListScope[]): Pr
   const note = (status: ClassStatus, previous: ClassStatus | undefined, isFound: boolean): void => {
     const ref: SourceRef = { kind: 'SecretProviderClass', namespace: status.namespace, name: status.className };
     const isNew = sources.get(ref) === undefined;
-    const moved = previous
-      ? classes.changed(previous, status)
-      : isFound
-        ? classes.listed(status)
-        : classes.added(status);
+    const first = () => (isFound ? classes.listed(status) : classes.added(status));
+    const moved = previous ? classes.changed(previous, status) : first();
     // What we first learn of a class is what its pods run with, not a change.
-    if (moved) put(ref, moved, status.resourceVersion, isNew ? false : !isFound);
+    if (moved) put(ref, moved, status.resourceVersion, !isNew && !isFound);
   };
   const onStatus = (event: ReflectEvent<ClassStatus>): void => {
     if (event.type !== 'add' && event.type !== 'change' && event.type !== 'remove') return;
@@ -230,7 +205,7 @@ async function followClasses(deps: FollowDeps, scopes: readonly ListScope[]): Pr
   await watches.followOnceServed<ClassStatus>({
     resource: SECRET_PROVIDER_CLASS_POD_STATUSES,
     role: 'source',
-    scopes: scopes.map((scope) => ({ ...scope, ...(labelSelector && { labelSelector }) })),
+    scopes: sourceScopesOf(options),
     digest: (object) => parser.classStatus(object),
     onEvent: onStatus,
   });

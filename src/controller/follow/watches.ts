@@ -1,12 +1,14 @@
 import type { Resource } from '../../api/resources.ts';
-import type { KubeClient, ListScope } from '../../kube/client.ts';
+import type { ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isOutage } from '../../kube/outages.ts';
 import { isTransient, retryTransient } from '../../kube/retry-transient.ts';
 import { type ReflectEvent, type ReflectOptions, Reflector } from '../../kube/watch/reflector.ts';
 import { pause } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Access, Role } from './access.ts';
+import type { ControllerDeps } from '../controller.ts';
+import type { WatchReport } from '../report/watch-report.ts';
+import type { Role } from './followed-kind.ts';
+import type { Readiness } from './readiness.ts';
 
 /** A kind that is followed, where, and what becomes of its events. */
 export interface Subscription<T> extends Pick<ReflectOptions<T>, 'digest' | 'light'> {
@@ -16,17 +18,10 @@ export interface Subscription<T> extends Pick<ReflectOptions<T>, 'digest' | 'lig
   readonly onEvent: (event: ReflectEvent<T>, scope: ListScope) => void;
 }
 
-export interface WatchDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface WatchDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
   readonly signal: AbortSignal;
-  readonly access: Pick<Access, 'follows'>;
-  readonly report: {
-    waitingForServer(error: KubeError): void;
-    unwatchable(resource: Resource): void;
-    unavailable(resource: Resource, scope: ListScope, error: Error): void;
-    retrying(resource: Resource, error: KubeError, delayMs: number): void;
-  };
+  readonly readiness: Pick<Readiness, 'follows'>;
+  readonly report: Pick<WatchReport, 'waitingForServer' | 'unwatchable' | 'unavailable' | 'retrying'>;
 }
 
 // Watches break all the time; what has failed so often in a row has lasted about eight seconds.
@@ -80,8 +75,8 @@ export class Watches {
   }
 
   #start<T>({ resource, role, digest, light, onEvent }: Subscription<T>, scope: ListScope): void {
-    const { client, clock, signal, report } = this.#deps;
-    const followed = this.#deps.access.follows(role, resource, scope);
+    const { client, clock, signal, report, readiness } = this.#deps;
+    const followed = readiness.follows(role, resource, scope);
     const reflector = new Reflector<T>(client, resource, scope, {
       digest,
       light,
@@ -104,28 +99,25 @@ export class Watches {
     this.#reflectors.push({ resource, reflector: reflector as Reflector<unknown> });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#first.push(promise);
-    this.#running.push(
-      reflector
-        .run(signal, (event) => {
-          onEvent(event, scope);
-          if (event.type === 'unwatchable') unwatchable();
-          if (event.type === 'unavailable') {
-            report.unavailable(resource, scope, event.error);
-            followed.unavailable(event.error);
-          }
-          if (event.type === 'synced') followed.listed();
-          if (event.type === 'synced' || event.type === 'unavailable') resolve();
-        })
-        .finally(resolve),
-    );
+    const running = reflector.run(signal, (event) => {
+      onEvent(event, scope);
+      if (event.type === 'unwatchable') unwatchable();
+      if (event.type === 'unavailable') {
+        report.unavailable(resource, scope, event.error);
+        followed.unavailable(event.error);
+      }
+      if (event.type === 'synced') followed.listed();
+      if (event.type === 'synced' || event.type === 'unavailable') resolve();
+    });
+    this.#running.push(running.finally(resolve));
   }
 
   async #isServed({ group, version, plural }: Resource): Promise<boolean> {
     try {
       // An error does not mean that the kind is absent: what is there has to be listed before anything is decided.
-      const { client, clock, signal, report } = this.#deps;
+      const { client, report } = this.#deps;
       const retrying = (error: KubeError): void => report.waitingForServer(error);
-      const kinds = await retryTransient(() => client.discover(group), { clock, signal, retrying });
+      const kinds = await retryTransient(() => client.discover(group), { ...this.#deps, retrying });
       return kinds.some((kind) => kind.version === version && kind.plural === plural);
     } catch (error) {
       if (!KubeError.is(error)) throw error;

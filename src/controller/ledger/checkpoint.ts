@@ -1,20 +1,17 @@
-import type { Applied } from '../../domain/ledger/applied.ts';
-import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import { type CheckpointOptions, CheckpointReader, type Loaded } from '../../model/ledger/checkpoint-reader.ts';
-import type { KeptWorkload, ShardContent } from '../../model/ledger/shard.ts';
+import type { LedgerKey } from '../../model/ledger/ledger-key.ts';
+import { type ShardContent, shardRef } from '../../model/ledger/shard.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { LedgerReport } from '../report/ledger-report.ts';
 import { keptWorkload } from './kept-workload.ts';
 import { fitsShard, ShardWriter, shardOf } from './shard-writer.ts';
 
-export interface CheckpointDeps extends CheckpointOptions {
+export interface CheckpointDeps extends CheckpointOptions, Pick<LedgerKey, 'mayStore'> {
   readonly clock: Clock;
-  /** Whether this source's fingerprint may be stored at all. */
-  readonly mayStore: (id: SourceId) => boolean;
   readonly states: () => ReadonlyMap<WorkloadKey, WorkloadState>;
   readonly mayWrite: () => boolean;
   /** Up to which version every event of each kind was received. */
@@ -59,7 +56,7 @@ export class Checkpoint extends CheckpointReader {
     // A write of an earlier term may still be under way.
     await this.#flushing;
     const loaded = await super.load();
-    this.#shards = this.versions.map((version, n) => new ShardWriter(client, namespace, n, version));
+    this.#shards = this.versions.map((version, n) => new ShardWriter(client, shardRef(namespace, n), version));
     if (loaded.unreadable) report.ledgerUnreadable(loaded.unreadable);
     report.checkpoint(loaded.result);
     return loaded;
@@ -157,11 +154,15 @@ export class Checkpoint extends CheckpointReader {
         this.#deps.report.ledgerWritten();
       } catch (error) {
         this.#dirty.add(n);
-        this.#failed(error);
+        if (!KubeError.is(error)) throw error;
+        this.#lastError = error;
+        this.#deps.report.ledgerFailed(error);
       }
     }
-    if (this.#lastError) this.#arm(againMs(this.#lastError));
-    else this.#deps.report.ledgerKept();
+    const failure = this.#lastError;
+    if (!failure) return this.#deps.report.ledgerKept();
+    // What the server refuses for good is tried again with the next heartbeat.
+    this.#arm(isTransient(failure) ? Math.max(FLUSH_MS, failure.retryAfterMs ?? 0) : HEARTBEAT_MS);
   }
 
   /** The text of each shard that changed, by its number; grows the number of shards until each fits. */
@@ -169,10 +170,7 @@ export class Checkpoint extends CheckpointReader {
     const { keyId, namespace, client } = this.#deps;
     const count = this.#shards.length;
     const changed = new Map([...this.#dirty].sort((a, b) => a - b).map((n) => [n, {} as ShardContent['workloads']]));
-    for (const [key, entry] of this.#kept((candidate) => changed.has(shardOf(candidate, count)))) {
-      const shard = changed.get(shardOf(key, count));
-      if (shard) shard[key] = entry;
-    }
+    this.#collect((key) => changed.get(shardOf(key, count)));
     const texts = new Map<number, string>();
     let fits = true;
     for (const [n, workloads] of changed) {
@@ -183,39 +181,28 @@ export class Checkpoint extends CheckpointReader {
       fits &&= fitsShard(text, content);
     }
     if (fits || namespace === undefined || count >= MAX_SHARDS) return texts;
-    for (let n = count; n < count * 2; n += 1) this.#shards.push(new ShardWriter(client, namespace, n));
+    for (let n = count; n < count * 2; n += 1) this.#shards.push(new ShardWriter(client, shardRef(namespace, n)));
     for (const n of this.#shards.keys()) this.#dirty.add(n);
     return this.#serialise();
   }
 
-  /** What is worth keeping of the workloads that are meant. */
-  *#kept(isMeant: (key: string) => boolean): Generator<readonly [string, KeptWorkload]> {
+  /** Puts what is worth keeping of each workload into its shard, unless that stays as it was written. */
+  #collect(shardFor: (key: WorkloadKey) => ShardContent['workloads'] | undefined): void {
     const states = this.#deps.states();
     const { seen } = this.#deps.heard();
     for (const [key, state] of states) {
-      if (!isMeant(key)) continue;
-      const applied = this.#storable(key, state);
+      const shard = shardFor(key);
+      if (!shard) continue;
+      const own = [...state.applied].filter(([id]) => this.#deps.mayStore(id));
+      const applied = { ...this.awaitedOf(key, state.workload.uid), ...Object.fromEntries(own) };
       const kept = keptWorkload(state, applied, seen);
       if (!state.workload.isRolledOut) this.#coming.add(key);
       else if (kept.coming) this.#outdated.add(shardOf(key, this.#shards.length));
-      if (Object.keys(applied).length > 0) yield [key, kept];
+      if (Object.keys(applied).length > 0) shard[key] = kept;
     }
-    for (const [key, entry] of this.entries) if (!states.has(key) && isMeant(key)) yield [key, entry];
-  }
-
-  #storable(key: WorkloadKey, state: WorkloadState): Readonly<Record<SourceId, Applied>> {
-    const own = [...state.applied].filter(([id]) => this.#deps.mayStore(id));
-    return { ...this.awaitedOf(key, state.workload.uid), ...Object.fromEntries(own) };
-  }
-
-  /** Whatever it was, it is tried again: soon, or seldom where the server refuses for good. */
-  #failed(error: unknown): void {
-    if (!KubeError.is(error)) throw error;
-    this.#lastError = error;
-    this.#deps.report.ledgerFailed(error);
+    for (const [key, entry] of this.entries) {
+      const shard = shardFor(key);
+      if (shard && !states.has(key)) shard[key] = entry;
+    }
   }
 }
-
-/** What the server refuses for good is tried again with the next heartbeat. */
-const againMs = (error: KubeError): number =>
-  isTransient(error) ? Math.max(FLUSH_MS, error.retryAfterMs ?? 0) : HEARTBEAT_MS;

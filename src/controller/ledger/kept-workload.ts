@@ -20,7 +20,9 @@ export function keptWorkload(
     const upTo = seen[id.slice(0, id.indexOf('/')) as SourceKind];
     return upTo !== undefined && state.templateTime.upTo > upTo;
   });
-  const applied = withRoomFor(all, ENTRY_BYTES, unsettled(state));
+  // What is not known to be settled has to be kept by name; the rest is as it was when this was written.
+  const unknown = [...state.applied].flatMap(([id, data]) => (data === UNKNOWN ? [id] : []));
+  const applied = withRoomFor(all, ENTRY_BYTES, [...state.waiting.keys(), ...unknown]);
   return {
     uid,
     seq: state.seq,
@@ -31,9 +33,3 @@ export function keptWorkload(
     ...(Object.keys(applied).length < Object.keys(all).length && { partial: true }),
   };
 }
-
-/** What is not known to be settled has to be kept by name; the rest is as it was when this was written. */
-const unsettled = ({ waiting, applied }: WorkloadState): SourceId[] => [
-  ...waiting.keys(),
-  ...[...applied].flatMap(([id, data]) => (data === UNKNOWN ? [id] : [])),
-];

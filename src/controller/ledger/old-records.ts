@@ -1,27 +1,23 @@
 import { RECORD } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import type { WorkloadKey } from '../../domain/workload/workload.ts';
-import type { KubeClient } from '../../kube/client.ts';
+import { refOfKey, type WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { FormerKey } from '../../model/ledger/former-key.ts';
 import { pause } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
-import type { Leadership } from '../leadership.ts';
+import type { ControllerDeps } from '../controller.ts';
+import type { LedgerReport } from '../report/ledger-report.ts';
 import { FIELD_MANAGER } from '../write/act.ts';
 import { setbackOf } from '../write/setback.ts';
 
-export interface OldRecordsDeps {
-  readonly client: Pick<KubeClient, 'get' | 'patch'>;
-  readonly clock: Clock;
+export interface OldRecordsDeps extends Pick<ControllerDeps, 'client' | 'clock' | 'leadership'> {
   readonly former: FormerKey | undefined;
   /** Workloads that were seen with a record of the former key. */
   readonly queue: KeyedQueue<WorkloadKey>;
-  readonly leadership: Pick<Leadership, 'mayWrite'>;
-  readonly report: { recordNotRewritten(key: WorkloadKey, error: KubeError): void };
+  readonly report: Pick<LedgerReport, 'recordNotRewritten'>;
 }
 
 // Twenty a second: nobody waits for it.
@@ -47,14 +43,14 @@ export async function rewriteRecords(deps: OldRecordsDeps, term: AbortSignal): P
 }
 
 async function rewrite({ client, former, leadership, queue }: OldRecordsDeps, key: WorkloadKey): Promise<void> {
-  const [kindName = '', namespace = '', name = ''] = key.split('/');
-  const kind = kindNamed(kindName);
+  const ref = refOfKey(key);
+  const kind = kindNamed(ref.kind);
   if (!kind || kind.effect === 'replace') return;
-  const { metadata } = await client.get<KubeObject>(kind, { namespace, name });
+  const { metadata } = await client.get<KubeObject>(kind, ref);
   const record = former?.record(metadata.annotations?.[RECORD]);
   if (record === undefined) return;
   if (!leadership.mayWrite()) return void queue.retry(key);
   const { resourceVersion } = metadata;
   const body = { metadata: { resourceVersion, annotations: { [RECORD]: record } } };
-  await client.patch(kind, { namespace, name }, body, { type: 'merge', fieldManager: FIELD_MANAGER });
+  await client.patch(kind, ref, body, { type: 'merge', fieldManager: FIELD_MANAGER });
 }

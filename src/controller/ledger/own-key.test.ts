@@ -84,9 +84,9 @@ test.each([
   expect(now.digest.fingerprint(PIN).mark).toBe(before.digest.fingerprint(PIN).mark);
   expect(now.mayStore('Secret/pin')).toBe(true);
   // What was stored before tells the same as before.
-  expect(now.former?.keyId).toBe(before.keyId);
+  expect(now.former?.options.keyId).toBe(before.keyId);
   expect(now.former?.applied(before.digest.fingerprint(PIN).exact)).toBe(now.digest.fingerprint(PIN).exact);
-  expect(now.former?.text(before.digest.text('t'))).toBe(now.digest.text('t'));
+  expect(now.former?.options.text(before.digest.text('t'))).toBe(now.digest.text('t'));
 });
 
 test('the next start digests as this one, and still understands the key before', async () => {
@@ -96,7 +96,7 @@ test('the next start digests as this one, and still understands the key before',
   expect(told).toHaveLength(1);
   expect(second.keyId).toBe(first.keyId);
   expect(second.digest.fingerprint(PIN)).toEqual(first.digest.fingerprint(PIN));
-  expect(second.former?.keyId).toBe(first.former?.keyId);
+  expect(second.former?.options.keyId).toBe(first.former?.options.keyId);
 });
 
 test('what a version without the former key would write is not taken for ours', async () => {
@@ -109,7 +109,7 @@ test('where upstream’s hash is compared, what was stored is understood as well
   const { start } = await server(secretWith({ key: base64('x') }));
   const before = withKey(Buffer.from('x'), true);
   const now = await start(true);
-  expect(now.former?.keyId).toBe(before.keyId);
+  expect(now.former?.options.keyId).toBe(before.keyId);
   expect(now.former?.applied(before.digest.text('mark'))).toBe(now.digest.text('mark'));
 });
 

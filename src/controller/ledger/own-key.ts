@@ -13,13 +13,10 @@ import {
   type StoredKeys,
   withKey,
 } from '../../model/ledger/ledger-key.ts';
+import type { ControllerOptions } from '../options.ts';
+import type { LedgerReport } from '../report/ledger-report.ts';
 
-export interface KeyReport {
-  /** No key can be kept; undefined: our own namespace is not known. */
-  keyless(error: KubeError | undefined): void;
-  /** A key that could be guessed was replaced, or with an error, could not be. */
-  weakKey(bytes: number, error?: KubeError): void;
-}
+export type KeyReport = Pick<LedgerReport, 'keyless' | 'weakKey'>;
 
 /** For data that is no secret, where no key can be kept: any stable one will do. */
 const OPEN_KEY = Buffer.from('attune.dev');
@@ -31,7 +28,7 @@ const isNoSecret = (id: SourceId): boolean => !id.startsWith('Secret/');
  */
 export async function ownKey(
   client: KubeClient,
-  { ownNamespace, compat }: { readonly ownNamespace: string; readonly compat: boolean },
+  { ownNamespace, compat }: Pick<ControllerOptions, 'ownNamespace' | 'compat'>,
   report: KeyReport,
 ): Promise<LedgerKey> {
   try {
@@ -54,7 +51,7 @@ async function storedKeys(client: KubeClient, namespace: string, report: KeyRepo
     try {
       const secret = await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET });
       const keys = keysIn(secret);
-      return keys.key.length >= KEY_BYTES ? keys : await replaceWeak(client, secret, keys, report);
+      return keys.key.length >= KEY_BYTES ? keys : await replaceWeak(client, secret, report);
     } catch (error) {
       if (!isOvertaken(error) || attempt > 1) throw error;
       if (error.status === 404) await create(client, namespace);
@@ -78,13 +75,9 @@ async function create(client: KubeClient, namespace: string): Promise<void> {
 }
 
 /** A key that anybody can guess is replaced by a good one, and stays beside it: it protects nothing any more. */
-async function replaceWeak(
-  client: KubeClient,
-  secret: DataObject,
-  weak: StoredKeys,
-  report: KeyReport,
-): Promise<StoredKeys> {
+async function replaceWeak(client: KubeClient, secret: DataObject, report: KeyReport): Promise<StoredKeys> {
   const { namespace = '' } = secret.metadata;
+  const weak = keysIn(secret);
   const former = Buffer.from(weak.key);
   const key = randomBytes(KEY_BYTES);
   const data = { ...secret.data, key: key.toString('base64'), former: former.toString('base64') };

@@ -2,20 +2,12 @@ import type { Applied } from '../../domain/ledger/applied.ts';
 import { encodeRecord, partOfRecord } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WritePlan } from '../../domain/plan/plan.ts';
-import { type SeenTemplate, shortDigest, templateOf } from '../../domain/state/recent-templates.ts';
+import { shortDigest, templateOf } from '../../domain/state/recent-templates.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { digestAfter } from '../../domain/template/template-digest.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import { nextRevision } from '../../domain/workload/rollout.ts';
-
-export interface RecordDeps {
-  readonly keyId: string;
-  /** The newest version of the server that we know of. */
-  readonly engine: { readonly seen: number };
-  /** Whether this source's fingerprint may be stored at all. */
-  readonly mayStore: (id: SourceId) => boolean;
-  readonly shorten: (text: string) => string;
-}
+import type { ActDeps } from '../write/act.ts';
 
 // All annotations of an object together may have 256 KiB. What does not fit into our part is kept by the checkpoint.
 const ALL_ANNOTATIONS = 262_144;
@@ -28,25 +20,30 @@ const MARGIN = 1024;
  * `whole` has to be known to the checkpoint.
  */
 export function recordOf(
-  deps: RecordDeps,
+  { keyId, mayStore, shorten, engine }: Pick<ActDeps, 'keyId' | 'mayStore' | 'shorten' | 'engine'>,
   state: WorkloadState,
   { changes, now }: Pick<WritePlan, 'changes' | 'now'>,
   edit: TemplateEdit | undefined,
 ): { readonly text: string | undefined; readonly whole: boolean } {
-  const { uid, templateDigest, revision, annotationBytes } = state.workload;
+  const { workload } = state;
+  const { uid, templateDigest, revision, annotationBytes } = workload;
   const sources: Record<SourceId, Applied> = Object.fromEntries(state.applied);
   for (const { id, current } of changes) sources[id] = current;
-  for (const id of Object.keys(sources) as SourceId[]) if (!deps.mayStore(id)) delete sources[id];
+  for (const id of Object.keys(sources) as SourceId[]) if (!mayStore(id)) delete sources[id];
+  const templateAfter = edit && {
+    ...templateOf(workload, engine.seen),
+    full: shortDigest(digestAfter(workload, edit, shorten)),
+  };
   const record = {
     uid,
     seq: state.seq + 1,
-    key: deps.keyId,
+    key: keyId,
     template: templateDigest,
     sources,
-    seen: deps.engine.seen,
+    seen: engine.seen,
     at: Math.floor(now / 1000),
     revision: nextRevision(revision, edit !== undefined),
-    looks: state.templates.kept(edit && templateAfter(deps, state, edit)),
+    looks: state.templates.kept(templateAfter),
   };
   const maxBytes = Math.min(OUR_PART, ALL_ANNOTATIONS - annotationBytes - MARGIN);
   const text = encodeRecord(record);
@@ -54,8 +51,4 @@ export function recordOf(
   // What waits for its turn must not be taken for settled: it comes before all that is.
   const first = [...changes.map(({ id }) => id), ...state.waiting.keys()];
   return { text: partOfRecord(record, maxBytes, first), whole: false };
-}
-
-function templateAfter({ shorten, engine }: RecordDeps, { workload }: WorkloadState, edit: TemplateEdit): SeenTemplate {
-  return { ...templateOf(workload, engine.seen), full: shortDigest(digestAfter(workload, edit, shorten)) };
 }

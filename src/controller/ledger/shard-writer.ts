@@ -2,20 +2,18 @@ import type { DataObject } from '../../api/objects.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { readShard, type ShardContent, shardName } from '../../model/ledger/shard.ts';
+import { readShard, type ShardContent, type ShardRef } from '../../model/ledger/shard.ts';
 
 /** Writes one ConfigMap of the checkpoint. Each write carries the version it follows: an old leader cannot undo a new one's. */
 export class ShardWriter {
   readonly #client: KubeClient;
-  readonly #namespace: string;
-  readonly #number: number;
+  readonly #ref: ShardRef;
   #resourceVersion: string | undefined;
 
   /** `resourceVersion`: as it was read; undefined: it does not exist. */
-  constructor(client: KubeClient, namespace: string, n: number, resourceVersion?: string) {
+  constructor(client: KubeClient, ref: ShardRef, resourceVersion?: string) {
     this.#client = client;
-    this.#namespace = namespace;
-    this.#number = n;
+    this.#ref = ref;
     this.#resourceVersion = resourceVersion;
   }
 
@@ -25,13 +23,13 @@ export class ShardWriter {
     } catch (error) {
       // Somebody created, deleted or rewrote it: read, and overwrite what is there now, unless we no longer lead.
       if (!KubeError.is(error) || (error.status !== 409 && error.status !== 404)) throw error;
-      this.#resourceVersion = (await readShard(this.#client, this.#namespace, this.#number))?.resourceVersion;
+      this.#resourceVersion = (await readShard(this.#client, this.#ref))?.resourceVersion;
       if (mayWrite()) await this.#put(text);
     }
   }
 
   async #put(text: string): Promise<void> {
-    const ref = { namespace: this.#namespace, name: shardName(this.#number) };
+    const ref = this.#ref;
     const resourceVersion = this.#resourceVersion;
     const labels = { 'app.kubernetes.io/managed-by': 'attune' };
     const metadata = { ...ref, labels, ...(resourceVersion !== undefined && { resourceVersion }) };
@@ -49,7 +47,6 @@ const SHARD_BYTES = 64_000;
 const FEW_WORKLOADS = 50;
 const OBJECT_BYTES = 700_000;
 
-/** Whether the text of a shard is small enough. */
 export const fitsShard = (text: string, { workloads }: ShardContent): boolean =>
   text.length <= (Object.keys(workloads).length > FEW_WORKLOADS ? SHARD_BYTES : OBJECT_BYTES);
 

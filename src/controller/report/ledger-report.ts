@@ -61,10 +61,12 @@ export class LedgerReport {
     if (wasReported) this.#deps.log.info('the ledger is kept again');
   }
 
+  /** No key can be kept; undefined: our own namespace is not known. */
   keyless(error: KubeError | undefined): void {
     this.#notKept('nothing is remembered about Secrets over a restart', error, 'get and create on secrets');
   }
 
+  /** A key that could be guessed was replaced, or with an error, could not be. */
   weakKey(bytes: number, error?: KubeError): void {
     const { log } = this.#deps;
     const found = `the key in Secret attune-ledger-key has ${bytes} bytes, fewer than 32`;

@@ -109,9 +109,13 @@ test('as Stakater: an Event, a line and an alert for each source', () => {
     [
       `Changes detected in 'app' of type 'CONFIGMAP' in namespace 'shop', Updated ${WHAT}`,
       'reloader-configmaps',
-      undefined,
+      { [OUTCOME]: 'rolled', [SOURCES]: 'ConfigMap/app' },
     ],
-    [`Changes detected in 'db' of type 'SECRET' in namespace 'shop', Updated ${WHAT}`, 'reloader-secrets', undefined],
+    [
+      `Changes detected in 'db' of type 'SECRET' in namespace 'shop', Updated ${WHAT}`,
+      'reloader-secrets',
+      { [OUTCOME]: 'rolled', [SOURCES]: 'Secret/db' },
+    ],
   ]);
   expect(at('info', lines)).toHaveLength(2);
   expect(alerts.map(({ source, sourceType }) => [source, sourceType])).toEqual([

@@ -66,12 +66,8 @@ export class Report {
   sourceChanged(ref: SourceRef, change: SourceChange, verdicts: readonly (readonly [Workload, Verdict])[]): void {
     const { log, metrics, mayTell } = this.#deps;
     if (!mayTell() || verdicts.length === 0) return;
-    for (const [
-      {
-        ref: { kind },
-      },
-    ] of verdicts) {
-      metrics.increment('reloader_workloads_scanned_total', { kind });
+    for (const [workload] of verdicts) {
+      metrics.increment('reloader_workloads_scanned_total', { kind: workload.ref.kind });
     }
     // A CronJob's Jobs come and go with their data; that they do not roll surprises nobody.
     const unmoved = verdicts.flatMap(([workload, verdict]) =>

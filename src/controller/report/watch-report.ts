@@ -1,5 +1,5 @@
-import type { Resource } from '../../api/resources.ts';
-import type { SourceKind, SourceRef } from '../../api/sources.ts';
+import { type Resource, SOURCE_RESOURCES } from '../../api/resources.ts';
+import type { SourceRef } from '../../api/sources.ts';
 import type { ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
@@ -11,12 +11,6 @@ import type { SystemReportDeps } from './system-report.ts';
 
 /** Upstream's words. */
 const EVENT_TYPE = { add: 'add', change: 'update', remove: 'delete' } as const;
-
-const PLURAL: Readonly<Record<SourceKind, string>> = {
-  ConfigMap: 'configmaps',
-  Secret: 'secrets',
-  SecretProviderClass: 'secretproviderclasses',
-};
 
 /** What is listed, watched and read, and what cannot be. */
 export class WatchReport {
@@ -52,7 +46,6 @@ export class WatchReport {
     this.#log.info(`${who}, ${sources} sources are watched`, { workloads: asking, sources });
   }
 
-  /** Nothing can be done: why, and what would change that. */
   notReady({ message, cure }: NotReady, wasReady: boolean): void {
     this.#log.error(`Attune is not ready${wasReady ? ' any more' : ''}: ${message}`, { cure });
   }
@@ -79,11 +72,10 @@ export class WatchReport {
     });
   }
 
-  /** Sources of a kind may not be read one by one. */
   readByListing({ kind }: SourceRef, error: KubeError): void {
     this.#metrics.increment('attune_source_read_errors_total', { kind, reason: error.reason });
     if (!this.#reminders.isDue(`listed ${kind}`)) return;
-    const plural = PLURAL[kind];
+    const { plural } = SOURCE_RESOURCES[kind];
     this.#log.warn(`${plural} may not be read one by one, so each is listed by its name: ${error.message}`, {
       cure: `grant get on ${plural}`,
     });
@@ -101,7 +93,7 @@ export class WatchReport {
     this.#log.warn(`${message}; until it can be read, or changes, its users are left as they are`, {
       ...fields,
       retry: isTransient(error) ? 'soon' : 'in some minutes',
-      cure: error.status === 403 ? `grant get on ${PLURAL[kind]}` : undefined,
+      cure: error.status === 403 ? `grant get on ${SOURCE_RESOURCES[kind].plural}` : undefined,
       metric: 'attune_source_read_errors_total',
     });
   }

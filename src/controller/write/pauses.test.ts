@@ -36,7 +36,6 @@ async function world(offMs = 0, mayWrite = () => true) {
     client,
     clock,
     keys: DEFAULT_KEYS,
-    fieldManager: 'test',
     mayWrite,
     removesMarks: () => false,
     workload: () => known.workload,

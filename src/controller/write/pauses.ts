@@ -1,31 +1,26 @@
 import type { AnnotationKeys } from '../../api/annotations.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import type { Outcome } from '../../domain/outcome/outcome.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { patchOf } from '../../domain/template/patch.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
+import type { ControllerDeps } from '../controller.ts';
+import type { Report } from '../report/report.ts';
+import { FIELD_MANAGER } from './act.ts';
 import { setbackOf } from './setback.ts';
 
-export interface PausesDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface PausesDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
   readonly keys: AnnotationKeys;
-  readonly fieldManager: string;
   readonly mayWrite: () => boolean;
   /** Whether the mark of a pause that another writer has ended is removed in this namespace; upstream leaves it. */
   readonly removesMarks: (namespace: string) => boolean;
   /** The newest version that we know; undefined: deleted. */
   readonly workload: (key: WorkloadKey) => Workload | undefined;
   readonly seen: (object: KubeObject) => void;
-  readonly report: {
-    tell(outcome: Outcome): void;
-  };
+  readonly report: Pick<Report, 'tell'>;
 }
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
@@ -54,35 +49,27 @@ export class Pauses {
     if (workload.ref.kind !== 'Deployment') return;
     const key = workloadKey(workload.ref);
     this.#reportPause(key, workload);
-    if (!workload.paused) {
-      if (this.#isLeftOver(workload)) this.#queue.add(key);
-      return;
-    }
     const step = this.#stepOf(workload);
-    if (step.do === 'resume') this.#queue.add(key);
+    if (step.do === 'resume' || this.#isLeftOver(workload)) this.#queue.add(key);
     if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
   }
 
   async run(term: AbortSignal): Promise<void> {
-    const options = {
-      workers: WORKERS,
-      clock: this.#deps.clock,
-      handle: (key: WorkloadKey) => this.#resume(key),
-      failed: (key: WorkloadKey, error: unknown) => {
-        if (!KubeError.is(error)) throw error;
-        this.#queue.retry(key, setbackOf(error));
-        const workload = this.#deps.workload(key);
-        if (!workload || error.status === 409) return;
-        this.#deps.report.tell({ is: 'not-resumed', workload, error: error.message });
-      },
+    const handle = (key: WorkloadKey): Promise<void> => this.#resume(key);
+    const failed = (key: WorkloadKey, error: unknown): void => {
+      if (!KubeError.is(error)) throw error;
+      this.#queue.retry(key, setbackOf(error));
+      const workload = this.#deps.workload(key);
+      if (!workload || error.status === 409) return;
+      this.#deps.report.tell({ is: 'not-resumed', workload, error: error.message });
     };
-    await runWorkers(this.#queue, options, term);
+    await runWorkers(this.#queue, { workers: WORKERS, clock: this.#deps.clock, handle, failed }, term);
     // What becomes of them from here on, another leader tells.
     this.#reported.clear();
   }
 
   async #resume(key: WorkloadKey): Promise<void> {
-    const { client, keys, fieldManager, report, mayWrite, seen } = this.#deps;
+    const { client, keys, report, mayWrite, seen } = this.#deps;
     const workload = this.#deps.workload(key);
     if (!workload) this.#reported.delete(key);
     if (!workload || !mayWrite()) return;
@@ -94,7 +81,8 @@ export class Pauses {
     this.#reported.delete(key);
     const { type, body } = patchOf(DEPLOYMENTS, workload, undefined, { keys, resume: true });
     try {
-      seen(await client.patch<KubeObject>(DEPLOYMENTS, workload.ref, body, { type, fieldManager }));
+      const options = { type, fieldManager: FIELD_MANAGER };
+      seen(await client.patch<KubeObject>(DEPLOYMENTS, workload.ref, body, options));
     } catch (error) {
       if (KubeError.is(error) && error.status === 404) return;
       throw error;
@@ -129,17 +117,13 @@ export class Pauses {
   #isLeftOver({ ref, paused, annotations }: Workload): boolean {
     const { keys, removesMarks } = this.#deps;
     const mark = annotations[keys.pausedAt];
-    return (
-      removesMarks(ref.namespace) && !paused && mark !== undefined && this.#removedMarks.get(workloadKey(ref)) !== mark
-    );
+    if (paused || mark === undefined || !removesMarks(ref.namespace)) return false;
+    return this.#removedMarks.get(workloadKey(ref)) !== mark;
   }
 
-  #stepOf(workload: Workload) {
+  #stepOf({ paused, annotations, intent }: Workload) {
     const { client, keys } = this.#deps;
-    const pausedAt = workload.annotations[keys.pausedAt];
-    return pauseStep(
-      { paused: workload.paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs },
-      client.serverNow(),
-    );
+    const pausedAt = annotations[keys.pausedAt];
+    return pauseStep({ paused, pausedAt, periodMs: intent.overrides.pausePeriodMs }, client.serverNow());
   }
 }

@@ -63,7 +63,6 @@ async function world(refuse: (exchange: Exchange) => boolean = () => false, keep
     client,
     clock,
     journal,
-    fieldManager: 'test',
     signal: stop.signal,
     stuck: (_ref, error) => stuck.push(error.reason),
     resumed: (ref) => void resumed.push(ref.name),

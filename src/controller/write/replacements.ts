@@ -4,18 +4,16 @@ import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { replacementJob } from '../../domain/template/job.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import { fullJitter, pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { ControllerDeps } from '../controller.ts';
+import { FIELD_MANAGER } from './act.ts';
 import type { Replacement, ReplacementJournal } from './replacement-journal.ts';
 
-export interface ReplacementsDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface ReplacementsDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
   readonly journal: ReplacementJournal;
-  readonly fieldManager: string;
   /** Ends the process; the end of a term is given to `resume`. */
   readonly signal: AbortSignal;
   /** Called when a step fails after the Job was deleted, or may have been. */
@@ -32,24 +30,13 @@ interface Replacing {
   readonly late: Promise<KubeError> | undefined;
 }
 
-/** Until when deletions may begin, and until when what was deleted is created: that is worth some more time. */
-interface Limits {
-  readonly begin: AbortSignal;
-  readonly finish: AbortSignal;
-}
-
-interface Begun {
-  readonly finished: Replacing['finished'];
-  /** Resolves at the first wait for something other than an answer. */
-  readonly waits: Promise<'waits'>;
-}
-
 const JOBS = kindNamed('Job') as WorkloadKind;
 const BACKOFF = { baseMs: 1000, capMs: 60_000 };
 // A deleted Job is usually gone at once. The longer it takes, the more rarely we look.
 const POLL_MS = { least: 100, most: 5000 };
 // A deletion that takes longer than this is reported.
 const GONE_WITHIN_MS = 60_000;
+const STILL_THERE = 'the deleted Job is still there: does one of its finalizers never go?';
 // How long replacements go on after the process was told to stop: as long as it waits for writes in flight.
 const SHUTDOWN_MS = 4000;
 
@@ -62,8 +49,8 @@ export class Replacements {
   readonly #underWay = new Map<string, Replacing['finished']>();
   /** Aborted at the end of an outage, which ends all back-offs. */
   #recovery = new AbortController();
-  readonly #process: Limits;
-  #term: Limits;
+  readonly #process: ReturnType<typeof limitsOf>;
+  #term: ReturnType<typeof limitsOf>;
 
   constructor(deps: ReplacementsDeps) {
     this.#deps = deps;
@@ -93,14 +80,14 @@ export class Replacements {
     const { client, clock, journal } = this.#deps;
     const job = await client.get<KubeObject>(JOBS, ref);
     // The decision was made about this version: meanwhile the Job may have finished.
-    if (job.metadata.resourceVersion !== resourceVersion) throw conflict(ref, 'the Job has moved on');
+    if (job.metadata.resourceVersion !== resourceVersion) throw failure(ref, 409, 'Conflict', 'the Job has moved on');
     const manifest = replacementJob(job, edit);
     await this.#proveAdmission(ref, manifest);
     const replacement = { ref, uid, resourceVersion, manifest };
     const { finished, waits } = this.#begin(replacement, await journal.begin(replacement));
     if ((await Promise.race([finished, waits])) !== 'waits') return { finished, late: undefined };
     const late = Promise.withResolvers<KubeError>();
-    const cancel = clock.after(GONE_WITHIN_MS, () => late.resolve(stillThere(ref)));
+    const cancel = clock.after(GONE_WITHIN_MS, () => late.resolve(failure(ref, 408, 'Timeout', STILL_THERE)));
     return { finished: finished.finally(cancel), late: late.promise };
   }
 
@@ -116,7 +103,8 @@ export class Replacements {
     }
   }
 
-  #begin(replacement: Replacement, isKept: boolean): Begun {
+  /** `waits` resolves at the first wait for something other than an answer. */
+  #begin(replacement: Replacement, isKept: boolean) {
     const { promise: waits, resolve } = Promise.withResolvers<'waits'>();
     const wait = (ms: number, signal: AbortSignal): Promise<void> => {
       resolve('waits');
@@ -184,11 +172,10 @@ export class Replacements {
 
   /** The Job that replaces it, created if there is none; undefined: none is needed. */
   async #successor({ ref, uid, manifest }: Replacement): Promise<KubeObject | 'not yet' | undefined> {
-    const { client, fieldManager } = this.#deps;
     const present = await this.#find(ref);
     if (present) return present.metadata.uid === uid ? 'not yet' : present;
     try {
-      return await client.create<KubeObject>(JOBS, ref.namespace, manifest, { fieldManager });
+      return await this.#create(ref, manifest);
     } catch (error) {
       if (KubeError.is(error, 'AlreadyExists')) return await this.#find(ref);
       // It is the namespace that is not found: with it the Job was deleted on purpose.
@@ -202,12 +189,15 @@ export class Replacements {
    * is taken, so `AlreadyExists` means that it was admitted.
    */
   async #proveAdmission(ref: WorkloadRef, manifest: unknown): Promise<void> {
-    const { client, fieldManager } = this.#deps;
     try {
-      await client.create(JOBS, ref.namespace, manifest, { fieldManager, dryRun: true });
+      await this.#create(ref, manifest, true);
     } catch (error) {
       if (!KubeError.is(error, 'AlreadyExists')) throw error;
     }
+  }
+
+  #create({ namespace }: WorkloadRef, manifest: unknown, dryRun = false): Promise<KubeObject> {
+    return this.#deps.client.create<KubeObject>(JOBS, namespace, manifest, { fieldManager: FIELD_MANAGER, dryRun });
   }
 
   async #find(ref: WorkloadRef): Promise<KubeObject | undefined> {
@@ -220,7 +210,8 @@ export class Replacements {
   }
 }
 
-function limitsOf(clock: Clock, signal: AbortSignal): Limits {
+/** Until when deletions may begin, and until when what was deleted is created: that is worth some more time. */
+function limitsOf(clock: Clock, signal: AbortSignal) {
   const finish = new AbortController();
   const end = () => void clock.after(SHUTDOWN_MS, () => finish.abort());
   signal.addEventListener('abort', end, { once: true });
@@ -235,11 +226,5 @@ interface Step {
   readonly signal: AbortSignal;
 }
 
-function conflict({ namespace, name }: WorkloadRef, detail: string): KubeError {
-  return new KubeError({ verb: 'delete', path: `jobs/${namespace}/${name}`, status: 409, reason: 'Conflict', detail });
-}
-
-function stillThere({ namespace, name }: WorkloadRef): KubeError {
-  const detail = 'the deleted Job is still there: does one of its finalizers never go?';
-  return new KubeError({ verb: 'delete', path: `jobs/${namespace}/${name}`, status: 408, reason: 'Timeout', detail });
-}
+const failure = ({ namespace, name }: WorkloadRef, status: number, reason: string, detail: string): KubeError =>
+  new KubeError({ verb: 'delete', path: `jobs/${namespace}/${name}`, status, reason, detail });

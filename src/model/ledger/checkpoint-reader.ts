@@ -7,7 +7,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { LedgerKey } from './ledger-key.ts';
-import { type CheckpointEntry, type KeptWorkload, readShard, type ShardContent, type StoredShard } from './shard.ts';
+import { type CheckpointEntry, type KeptWorkload, readShard, type ShardContent, shardRef } from './shard.ts';
 
 export interface CheckpointOptions extends Pick<LedgerKey, 'keyId' | 'former'> {
   readonly client: KubeClient;
@@ -30,27 +30,21 @@ const READS_AT_ONCE = 8;
  */
 export class CheckpointReader {
   readonly #options: CheckpointOptions;
-  #entries = new Map<WorkloadKey, KeptWorkload>();
+  /** False on a first start, after a loss, or after too long an absence: then nothing from the past is believed. */
+  believable = false;
+  /** When it was last written, in milliseconds of the server's time. */
+  aliveAt = 0;
+  protected entries = new Map<WorkloadKey, KeptWorkload>();
+  /** The resource version of each shard as it was read; undefined: there is none yet. */
+  versions: (string | undefined)[] = [];
+  /** Before it has been asked for all it knows, the past must not be overwritten. */
+  protected isForgotten = false;
   readonly #awaited = new Set<string>();
-  #isForgotten = false;
   #head: ShardContent | undefined;
-  #versions: (string | undefined)[] = [];
   #unreadable: KubeError | undefined;
-  #believable = false;
-  #aliveAt = 0;
 
   constructor(options: CheckpointOptions) {
     this.#options = options;
-  }
-
-  /** False on a first start, after a loss, or after too long an absence: then nothing from the past is believed. */
-  get believable(): boolean {
-    return this.#believable;
-  }
-
-  /** When it was last written, in milliseconds of the server's time. */
-  get aliveAt(): number {
-    return this.#aliveAt;
   }
 
   /** Up to which version every event of a kind of source had been received, and of the kind of the workload too. */
@@ -60,34 +54,20 @@ export class CheckpointReader {
   }
 
   entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined {
-    const entry = this.#entries.get(key);
+    const entry = this.entries.get(key);
     return entry?.uid === uid ? entry : undefined;
-  }
-
-  get entries(): ReadonlyMap<WorkloadKey, KeptWorkload> {
-    return this.#entries;
-  }
-
-  /** The resource version of each shard as it was read; undefined: there is none yet. */
-  get versions(): readonly (string | undefined)[] {
-    return this.#versions;
-  }
-
-  /** Before it has been asked for all it knows, the past must not be overwritten. */
-  get isForgotten(): boolean {
-    return this.#isForgotten;
   }
 
   /** Reads what an earlier process, or the leader before us, left behind. */
   async load(): Promise<Loaded> {
-    this.#entries.clear();
-    this.#isForgotten = false;
+    this.entries.clear();
+    this.isForgotten = false;
     this.#head = undefined;
-    this.#versions = [];
+    this.versions = [];
     this.#unreadable = undefined;
-    this.#believable = false;
+    this.believable = false;
     const result = await this.#readAll();
-    this.#believable = result === 'found';
+    this.believable = result === 'found';
     return { result, unreadable: this.#unreadable };
   }
 
@@ -103,20 +83,19 @@ export class CheckpointReader {
   }
 
   listed(kind: KindName | SourceKind, namespace = ''): void {
-    if (this.#awaited.delete(`${kind}/${namespace}`) && this.#isForgotten) this.forgetPast();
+    if (this.#awaited.delete(`${kind}/${namespace}`) && this.isForgotten) this.forgetPast();
   }
 
   /** It has been asked for all it knows, but for kinds that are awaited. */
   forgetPast(): void {
-    this.#isForgotten = true;
+    this.isForgotten = true;
     const isAwaited = ([key, { applied }]: readonly [WorkloadKey, KeptWorkload]) =>
       this.#isAwaited(kindOf(key), key) || Object.keys(applied).some((id) => this.#isAwaited(kindOf(id), key));
-    this.#entries = new Map([...this.#entries].filter(isAwaited));
+    this.entries = new Map([...this.entries].filter(isAwaited));
   }
 
-  /** The workload was deleted. */
   gone(key: WorkloadKey): void {
-    if (this.#isForgotten) this.#entries.delete(key);
+    if (this.isForgotten) this.entries.delete(key);
   }
 
   async #readAll(): Promise<Loaded['result']> {
@@ -127,15 +106,15 @@ export class CheckpointReader {
     if (head.key !== keyId) return 'other-key';
     if (Math.max(0, client.serverNow() - head.alive) >= catchUpMaxMs) return 'too-old';
     this.#head = head;
-    this.#aliveAt = head.alive;
+    this.aliveAt = head.alive;
     this.#remember(head, head);
     // The first shard says how many there are; one that was written later, just before its writer died, may know of more.
-    for (let known = head.shards; this.#versions.length < known; ) {
-      const count = Math.min(known - this.#versions.length, READS_AT_ONCE);
+    for (let known = head.shards; this.versions.length < known; ) {
+      const count = Math.min(known - this.versions.length, READS_AT_ONCE);
       for (const content of await this.#readNext(namespace, count)) {
         if (content?.key !== keyId) continue;
         this.#remember(content, head);
-        this.#aliveAt = Math.max(this.#aliveAt, content.alive);
+        this.aliveAt = Math.max(this.aliveAt, content.alive);
         known = Math.max(known, content.shards);
       }
     }
@@ -143,30 +122,25 @@ export class CheckpointReader {
   }
 
   async #readNext(namespace: string, count: number): Promise<readonly (ShardContent | undefined)[]> {
-    const from = this.#versions.length;
+    const from = this.versions.length;
     const numbers = Array.from({ length: count }, (_, n) => from + n);
-    const shards = await Promise.all(numbers.map((n) => this.#read(namespace, n)));
-    this.#versions.push(...shards.map((shard) => shard?.resourceVersion));
-    const { former } = this.#options;
-    return shards.map((shard) => shard?.content && (former?.shard(shard.content) ?? shard.content));
-  }
-
-  async #read(namespace: string, n: number): Promise<StoredShard | undefined> {
-    try {
-      return await readShard(this.#options.client, namespace, n);
-    } catch (error) {
+    const { client, former } = this.#options;
+    const refused = (error: unknown): undefined => {
       if (!KubeError.is(error) || isTransient(error)) throw error;
       this.#unreadable ??= error;
-      return undefined;
-    }
+    };
+    const shards = await Promise.all(numbers.map((n) => readShard(client, shardRef(namespace, n)).catch(refused)));
+    this.versions.push(...shards.map((shard) => shard?.resourceVersion));
+    return shards.map((shard) => shard?.content && (former?.shard(shard.content) ?? shard.content));
   }
 
   #remember(content: ShardContent, head: ShardContent): void {
     const seen = content.seen && laterOf(content.seen, head.seen);
     const told = laterOf(content.told ?? {}, head.told);
     for (const [key, entry] of Object.entries(content.workloads)) {
-      const horizon = told[kindOf(key) as KindName] ?? Number.POSITIVE_INFINITY;
-      this.#entries.set(key as WorkloadKey, { ...(seen && { seen: upTo(seen, horizon) }), ...entry });
+      const horizon = told[kindOf(key)] ?? Number.POSITIVE_INFINITY;
+      const known = seen && mapped(seen, (version) => Math.min(version, horizon));
+      this.entries.set(key as WorkloadKey, { ...(known && { seen: known }), ...entry });
     }
   }
 
@@ -176,17 +150,14 @@ export class CheckpointReader {
   }
 }
 
-type Versions<Kind extends string> = Readonly<Partial<Record<Kind, number>>>;
+/** By kind. */
+type Versions = Readonly<Record<string, number>>;
 
-function laterOf<Kind extends string>(one: Versions<Kind>, other?: Versions<Kind>): Versions<Kind> {
-  const kinds = Object.keys(one) as Kind[];
-  return Object.fromEntries(
-    kinds.map((kind) => [kind, Math.max(one[kind] ?? 0, other?.[kind] ?? 0)]),
-  ) as Versions<Kind>;
-}
+const mapped = (versions: Versions, to: (version: number, kind: string) => number): Versions =>
+  Object.fromEntries(Object.entries(versions).map(([kind, version]) => [kind, to(version, kind)]));
 
-const upTo = (seen: Versions<SourceKind>, horizon: number): Versions<SourceKind> =>
-  Object.fromEntries(Object.entries(seen).map(([kind, version]) => [kind, Math.min(version, horizon)]));
+const laterOf = (one: Versions, other: Versions = {}): Versions =>
+  mapped(one, (version, kind) => Math.max(version, other[kind] ?? 0));
 
 /** Of a workload's key or a source's id. */
 const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));

@@ -10,33 +10,25 @@ export interface FormerKeyOptions {
   /** Of the key that has replaced it. */
   readonly presentId: string;
   readonly applied: (value: Applied) => Applied;
+  /** Converts the digest of a text, such as a template's. */
   readonly text: (value: string) => string;
 }
 
 /** A key that was replaced. Converts what was written with it into what the present key would have written. */
 export class FormerKey {
-  readonly #options: FormerKeyOptions;
+  readonly options: FormerKeyOptions;
 
   constructor(options: FormerKeyOptions) {
-    this.#options = options;
-  }
-
-  get keyId(): string {
-    return this.#options.keyId;
+    this.options = options;
   }
 
   applied(value: Applied): Applied {
-    return value === ABSENT || value === UNKNOWN ? value : this.#options.applied(value);
-  }
-
-  /** A digest of a text, such as a template's. */
-  text(value: string): string {
-    return this.#options.text(value);
+    return value === ABSENT || value === UNKNOWN ? value : this.options.applied(value);
   }
 
   /** A shard of the checkpoint; one that was not written with this key stays as it is. */
   shard(content: ShardContent): ShardContent {
-    const { keyId, presentId } = this.#options;
+    const { keyId, presentId } = this.options;
     if (content.key !== keyId) return content;
     const entries = Object.entries(content.workloads).map(
       // Of a template's digest only the first letters are kept: they cannot be converted.
@@ -47,13 +39,13 @@ export class FormerKey {
 
   /** The text of a record; undefined if it was not written with this key. */
   record(text: string | undefined): string | undefined {
-    const { keyId, presentId } = this.#options;
+    const { keyId, presentId, text: convert } = this.options;
     if (!text?.includes(keyId)) return undefined;
     const record = readRecord(text);
     if (record?.key !== keyId) return undefined;
     const { looks: _, ...rest } = record;
     const { template, sources } = rest;
-    return encodeRecord({ ...rest, key: presentId, template: this.text(template), sources: this.#sources(sources) });
+    return encodeRecord({ ...rest, key: presentId, template: convert(template), sources: this.#sources(sources) });
   }
 
   /** A workload with its record converted; undefined if it has none that was written with this key. */

@@ -11,6 +11,7 @@ export interface LedgerKey {
   readonly keyId: string;
   /** The key that this one has replaced, if any: what was stored with it is converted when it is read. */
   readonly former: FormerKey | undefined;
+  /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
 }
 
@@ -42,7 +43,6 @@ export interface StoredKeys {
   readonly former?: Uint8Array;
 }
 
-/** The keys that a Secret holds. */
 export function keysIn({ data }: DataObject): StoredKeys {
   const key = Buffer.from(data?.['key'] ?? '', 'base64');
   const former = data?.['former'];

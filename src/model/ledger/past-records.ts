@@ -5,7 +5,8 @@ import { type KeptTemplate, type LedgerRecord, parseRecord } from '../../domain/
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { TemplateTime } from '../../domain/state/pod-data.ts';
 import { shortDigest } from '../../domain/state/recent-templates.ts';
-import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
+import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
+import type { CheckpointReader } from './checkpoint-reader.ts';
 import type { Runs } from './runs.ts';
 import type { CheckpointEntry } from './shard.ts';
 
@@ -20,11 +21,7 @@ export interface Kept extends Pick<CheckpointEntry, 'seq' | 'looks' | 'revision'
 
 export interface PastRecordsDeps {
   readonly keyId: string;
-  readonly checkpoint: {
-    /** False on a first start, after a loss, or after too long an absence: then nothing from the past is believed. */
-    readonly believable: boolean;
-    entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined;
-  };
+  readonly checkpoint: Pick<CheckpointReader, 'believable' | 'entry'>;
 }
 
 /**
@@ -81,7 +78,6 @@ export class PastRecords {
     return record && record.seq > (entry?.seq ?? -1) ? record : entry;
   }
 
-  /** Whether the past has anything to say about a workload. */
   knows(workload: Workload): boolean {
     return this.newestOf(workload) !== undefined;
   }

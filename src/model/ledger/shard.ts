@@ -49,18 +49,14 @@ export interface KeptWorkload extends CheckpointEntry {
   readonly applied: Readonly<Record<SourceId, Applied>>;
 }
 
-export interface StoredShard {
-  /** Undefined if it is damaged, or of a version that we do not know. */
-  readonly content: ShardContent | undefined;
-  readonly resourceVersion: string;
-}
+export type ShardRef = ReturnType<typeof shardRef>;
 
-export const shardName = (n: number): string => `attune-ledger-${n}`;
+export const shardRef = (namespace: string, n: number) => ({ namespace, name: `attune-ledger-${n}` });
 
 /** Undefined if it does not exist. */
-export async function readShard(client: KubeClient, namespace: string, n: number): Promise<StoredShard | undefined> {
+export async function readShard(client: KubeClient, ref: ShardRef) {
   try {
-    const { metadata, data } = await client.get<DataObject>(CONFIG_MAPS, { namespace, name: shardName(n) });
+    const { metadata, data } = await client.get<DataObject>(CONFIG_MAPS, ref);
     return { content: parseShard(data?.['ledger']), resourceVersion: metadata.resourceVersion };
   } catch (error) {
     if (KubeError.is(error) && error.status === 404) return undefined;
@@ -68,6 +64,7 @@ export async function readShard(client: KubeClient, namespace: string, n: number
   }
 }
 
+/** Undefined if it is damaged, or of a version that we do not know. */
 function parseShard(text: string | undefined): ShardContent | undefined {
   try {
     const content = JSON.parse(text ?? '') as Partial<ShardContent> | null;

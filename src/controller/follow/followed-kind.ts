@@ -1,5 +1,4 @@
 import type { Resource } from '../../api/resources.ts';
-import type { ListScope } from '../../kube/client.ts';
 import type { KubeError } from '../../kube/kube-error.ts';
 
 /** What a kind is followed for. */
@@ -10,73 +9,45 @@ const MAX_UNAUTHORIZED = 3;
 // Other errors that last so long before a kind was ever followed are reported: about eight seconds.
 const MAX_FAILURES = 6;
 
-/** What can be followed, as far as is known: not by asking for rights, but by what came of using them. */
-export class Access {
-  readonly #followed: FollowedKind[] = [];
-  readonly #changed: () => void;
-
-  constructor(changed: () => void) {
-    this.#changed = changed;
-  }
-
-  get followed(): readonly FollowedKind[] {
-    return this.#followed;
-  }
-
-  follows(role: Role, resource: Resource, { namespace = '' }: ListScope): FollowedKind {
-    const kind = new FollowedKind({ role, resource, namespace }, this.#changed);
-    this.#followed.push(kind);
-    return kind;
-  }
-}
-
-/** A kind in one namespace, or in all ('' for both), and whether it can be followed; its reflector tells. */
+/**
+ * A kind in one namespace, or in all ('' for both), and whether it can be followed. That is learned not by asking for
+ * rights, but by what came of using them; its reflector tells.
+ */
 export class FollowedKind {
   readonly role: Role;
   readonly resource: Resource;
   readonly namespace: string;
-  readonly #changed: () => void;
-  #isListed = false;
+  isListed = false;
+  error: KubeError | undefined;
   #isWatched: boolean | undefined;
-  #error: KubeError | undefined;
+  readonly #changed: () => void;
 
-  constructor(
-    { role, resource, namespace }: Pick<FollowedKind, 'role' | 'resource' | 'namespace'>,
-    changed: () => void,
-  ) {
+  constructor(role: Role, resource: Resource, namespace: string, changed: () => void) {
     this.role = role;
     this.resource = resource;
     this.namespace = namespace;
     this.#changed = changed;
   }
 
-  get isListed(): boolean {
-    return this.#isListed;
-  }
-
-  get error(): KubeError | undefined {
-    return this.#error;
-  }
-
   /** A source's changes come by its watch alone; workloads can be listed when one comes. */
   get isUsable(): boolean {
-    return this.#isListed && this.#error === undefined && (this.role !== 'source' || this.#isWatched === true);
+    return this.isListed && this.error === undefined && (this.role !== 'source' || this.#isWatched === true);
   }
 
   /** Whether it is certain by now that it can be used, or that it cannot. */
   get isKnown(): boolean {
-    return this.#error !== undefined || this.#isWatched === false || this.isUsable;
+    return this.error !== undefined || this.#isWatched === false || this.isUsable;
   }
 
   listed(): void {
-    this.#isListed = true;
-    this.#error = undefined;
+    this.isListed = true;
+    this.error = undefined;
     this.#changed();
   }
 
   watching(): void {
     this.#isWatched = true;
-    this.#error = undefined;
+    this.error = undefined;
     this.#changed();
   }
 
@@ -86,8 +57,8 @@ export class FollowedKind {
   }
 
   unavailable(error: KubeError): void {
-    this.#isListed = false;
-    this.#error = error;
+    this.isListed = false;
+    this.error = error;
     this.#changed();
   }
 
@@ -95,9 +66,9 @@ export class FollowedKind {
   failing(error: KubeError, failures: number): void {
     const isRefused = error.status === 401 && failures >= MAX_UNAUTHORIZED;
     // What was followed and cannot be reached just now is an outage, and passes.
-    const isNew = !this.#isListed || (this.role === 'source' && this.#isWatched === undefined);
+    const isNew = !this.isListed || (this.role === 'source' && this.#isWatched === undefined);
     if (!isRefused && !(isNew && failures >= MAX_FAILURES)) return;
-    this.#error = error;
+    this.error = error;
     this.#changed();
   }
 }
