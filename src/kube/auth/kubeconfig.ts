@@ -29,7 +29,6 @@ export async function readKubeconfig(files: readonly string[], options: Kubeconf
     namespace,
     tls,
     proxy,
-    agent: proxy && (await (await import('../proxy/proxy-agent.ts')).proxyAgent({ server, tls }, proxy)),
     authorization(refused) {
       // The server may have refused the client certificate: its files are read again.
       if (refused) pems(refused);

@@ -5,12 +5,11 @@ import { KubeError, refusal, retryWait, type Verb } from '../kube-error.ts';
 import { OutageDetector } from '../outages.ts';
 import { parseJson } from '../parse-json.ts';
 import { ServerTime } from '../server-time.ts';
-import { AgentDispatcher } from './agent-dispatcher.ts';
 import { abortReason, awaitCredential, localError, toCallError, toCredentialError } from './call-errors.ts';
 import { type Endpoint, serverEndpoint } from './connect-error.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { dialer } from './dial.ts';
-import { type Dispatcher, Exchange, type Request } from './exchange.ts';
+import { Exchange, type Request } from './exchange.ts';
 import { type Erasable, parseSecrets } from './secret-json.ts';
 import { wipeStackSoon } from './wipe-stack.ts';
 
@@ -69,9 +68,9 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Sends calls over kept-alive connections. Throws KubeErrors, or the caller's own reason where the caller aborted. */
 export class Transport {
   readonly #connection: Connection;
-  readonly #calls: Dispatcher;
+  readonly #calls: ConnectionPool;
   /** Each watch keeps a connection busy; with a pool of their own they leave the others enough. */
-  readonly #watches: Dispatcher;
+  readonly #watches: ConnectionPool;
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
@@ -90,14 +89,11 @@ export class Transport {
     this.#serverTime = new ServerTime(this.#clock);
     this.#credentialBackoff = new CredentialBackoff(this.#clock);
     const dial = dialer(connection);
-    const { agent, server } = connection;
-    const endpoint = serverEndpoint(server, connection.proxy);
-    this.#endpoint = endpoint;
-    const newDispatcher = (maxSockets: number): Dispatcher =>
-      agent ? new AgentDispatcher(server, agent, endpoint, maxSockets) : new ConnectionPool(dial, endpoint, maxSockets);
-    this.#calls = newDispatcher(options.maxSockets ?? MAX_SOCKETS);
-    this.#watches = newDispatcher(Number.POSITIVE_INFINITY);
-    this.#prefix = connection.server.pathname.replace(/\/$/, '');
+    const { server, proxy, tunnel } = connection;
+    this.#endpoint = serverEndpoint(server, proxy);
+    this.#calls = new ConnectionPool(dial, this.#endpoint, options.maxSockets ?? MAX_SOCKETS, tunnel);
+    this.#watches = new ConnectionPool(dial, this.#endpoint, Number.POSITIVE_INFINITY, tunnel);
+    this.#prefix = server.pathname.replace(/\/$/, '');
   }
 
   /** How many calls wait for their answer; watches do not count. */
