@@ -75,18 +75,19 @@ export class Transport {
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
   readonly #clock: Clock;
-  readonly #serverTime: ServerTime;
+  readonly serverTime: ServerTime;
   readonly #endpoint: Endpoint;
   readonly #credentialBackoff: CredentialBackoff;
   readonly outages = new OutageDetector(() => performance.now());
-  #inFlight = 0;
+  /** How many calls wait for their answer; watches do not count. */
+  inFlight = 0;
 
   constructor(connection: Connection, options: TransportOptions = {}) {
     this.#connection = connection;
     this.#observe = options.observe;
     this.#idleMs = options.idleMs ?? IDLE_MS;
     this.#clock = options.clock ?? systemClock;
-    this.#serverTime = new ServerTime(this.#clock);
+    this.serverTime = new ServerTime(this.#clock);
     this.#credentialBackoff = new CredentialBackoff(this.#clock);
     const dial = dialer(connection);
     const { server, proxy, tunnel } = connection;
@@ -96,15 +97,6 @@ export class Transport {
     this.#prefix = server.pathname.replace(/\/$/, '');
   }
 
-  /** How many calls wait for their answer; watches do not count. */
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
-  serverNow(): number {
-    return this.#serverTime.now();
-  }
-
   /** Sends the call and parses the answer. */
   async json<T>(call: Call): Promise<T> {
     return (await this.erasable<T>(call)).value;
@@ -112,13 +104,13 @@ export class Transport {
 
   /** The same for an answer with Secrets, to be erased after use. */
   async erasable<T>(call: Call): Promise<Erasable<T>> {
-    this.#inFlight += 1;
+    this.inFlight += 1;
     try {
       const parsed = parse<T>(call, await collect(call, await this.open(call)));
       if (!parsed) throw localError(call, 'BadAnswer', 'the answer is not JSON');
       return parsed;
     } finally {
-      this.#inFlight -= 1;
+      this.inFlight -= 1;
     }
   }
 
@@ -137,10 +129,10 @@ export class Transport {
       let exchange = await this.#send(call, header);
       if (exchange.status === 401) exchange = await this.#sendAgain(call, exchange, credential());
       code = String(exchange.status);
-      if (exchange.date !== undefined) this.#serverTime.observe(exchange.date, start);
+      if (exchange.date !== undefined) this.serverTime.observe(exchange.date, start);
       if (exchange.status < 500) this.#credentialBackoff.accepted(call.path);
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
-      throw await readRefusal(call, exchange, this.serverNow());
+      throw await readRefusal(call, exchange, this.serverTime.now());
     } catch (error) {
       if (code !== undefined && KubeError.is(error) && error.status > 0) code = String(error.status);
       throw error;
@@ -235,7 +227,7 @@ export class Transport {
     const { signal } = call;
     const idleMs = call.idleMs ?? this.#idleMs;
     // The events of a watch may be far apart, but its answer begins at once.
-    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.#serverTime.wantsDate);
+    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.serverTime.wantsDate);
     const onAbort = () => exchange.fail(abortReason(signal));
     if (signal?.aborted) onAbort();
     else (call.verb === 'watch' ? this.#watches : this.#calls).send(exchange);
