@@ -1,7 +1,8 @@
 import type { KubeObject } from '../api/objects.ts';
-import { isSecret, type Resource } from '../api/resources.ts';
+import { isSecret, PODS, type Resource } from '../api/resources.ts';
 import type { Connection } from './auth/connection.ts';
 import { type ServedKind, servedKinds } from './discovery.ts';
+import type { Verb } from './kube-error.ts';
 import { query, resourcePath } from './resource-path.ts';
 import { type ListOptions, type ListPage, listPages } from './watch/listing.ts';
 import { type WatchEvent, watchEvents } from './watch/watch.ts';
@@ -19,9 +20,7 @@ export interface ListScope {
   readonly fieldSelector?: string | undefined;
 }
 
-export type PatchType = 'strategic' | 'merge' | 'json' | 'apply';
-
-const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
+const PATCH_TYPES = {
   strategic: 'application/strategic-merge-patch+json',
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
@@ -41,7 +40,7 @@ export interface WriteOptions extends ReadOptions {
 }
 
 export interface PatchOptions extends WriteOptions {
-  readonly type: PatchType;
+  readonly type: keyof typeof PATCH_TYPES;
   /** Server-side apply: takes over fields that others own. */
   readonly force?: boolean | undefined;
 }
@@ -57,7 +56,6 @@ export interface DeleteOptions {
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 // How long the server keeps a watch open: this long to twice as long, so that watches do not all end at once.
@@ -87,7 +85,7 @@ export class KubeClient {
 
   /** Milliseconds since the epoch by the server's clock; see ServerTime. */
   serverNow(): number {
-    return this.#transport.serverNow();
+    return this.#transport.serverTime.now();
   }
 
   /** The listener is called when the server answers again after an outage, with its length. */
@@ -96,22 +94,13 @@ export class KubeClient {
   }
 
   get<T = KubeObject>(resource: Resource, ref: ObjectRef, options: ReadOptions = {}): Promise<T> {
-    return this.#transport.json({
-      verb: 'get',
-      resource: resource.plural,
-      path: resourcePath(resource, ref.namespace, ref.name, options.subresource),
-      signal: options.signal,
-    });
+    return this.#transport.json(callOf('get', resource, ref, options));
   }
 
   /** As `get`, but the data of a Secret are bytes, which are overwritten after `use`. */
   async read<T = KubeObject>(resource: Resource, ref: ObjectRef, use: (object: T) => void): Promise<void> {
-    const { value, erase } = await this.#transport.erasable<T>({
-      verb: 'get',
-      resource: resource.plural,
-      path: resourcePath(resource, ref.namespace, ref.name),
-      secret: isSecret(resource),
-    });
+    const call = { ...callOf('get', resource, ref), secret: isSecret(resource) };
+    const { value, erase } = await this.#transport.erasable<T>(call);
     try {
       use(value);
     } finally {
@@ -128,7 +117,7 @@ export class KubeClient {
     scope: ListScope,
     options: ListOptions = {},
   ): AsyncGenerator<ListPage<T>, void> {
-    return listPages<T>(this.#transport, { resource, scope }, options);
+    return listPages<T>(this.#transport, resource, scope, options);
   }
 
   create<T = KubeObject>(
@@ -137,77 +126,43 @@ export class KubeClient {
     body: unknown,
     options: WriteOptions = {},
   ): Promise<T> {
-    return this.#transport.json({
-      verb: 'create',
-      resource: resource.plural,
-      path: resourcePath(resource, namespace),
-      query: writeQuery(options),
-      body: text(body),
-      signal: options.signal,
-    });
+    return this.#transport.json(callOf('create', resource, { namespace }, { ...options, body }));
   }
 
   /** A `body` that is a string is sent as it is. */
   patch<T = KubeObject>(resource: Resource, ref: ObjectRef, body: unknown, options: PatchOptions): Promise<T> {
-    return this.#transport.json({
-      verb: 'patch',
-      resource: resource.plural,
-      path: resourcePath(resource, ref.namespace, ref.name, options.subresource),
-      query: writeQuery(options),
-      contentType: PATCH_TYPES[options.type],
-      body: text(body),
-      signal: options.signal,
-    });
+    const contentType = PATCH_TYPES[options.type];
+    return this.#transport.json({ ...callOf('patch', resource, ref, { ...options, body }), contentType });
   }
 
   /** Fails with `Conflict` if the resourceVersion in `body` is no longer the newest. */
   replace<T = KubeObject>(resource: Resource, ref: ObjectRef, body: unknown, options: WriteOptions = {}): Promise<T> {
-    return this.#transport.json({
-      verb: 'update',
-      resource: resource.plural,
-      path: resourcePath(resource, ref.namespace, ref.name, options.subresource),
-      query: writeQuery(options),
-      body: text(body),
-      signal: options.signal,
-    });
+    return this.#transport.json(callOf('update', resource, ref, { ...options, body }));
   }
 
   async delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
     const { uid, resourceVersion, propagation } = options;
-    await this.#transport.json({
-      verb: 'delete',
-      resource: resource.plural,
-      path: resourcePath(resource, ref.namespace, ref.name),
-      body: JSON.stringify({
-        kind: 'DeleteOptions',
-        apiVersion: 'v1',
-        ...((uid || resourceVersion) && { preconditions: { uid, resourceVersion } }),
-        ...(propagation && { propagationPolicy: propagation }),
-      }),
-      signal: options.signal,
-    });
+    const body = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      ...((uid || resourceVersion) && { preconditions: { uid, resourceVersion } }),
+      ...(propagation && { propagationPolicy: propagation }),
+    };
+    await this.#transport.json(callOf('delete', resource, ref, { body }));
   }
 
   /** Deletes a Pod if its disruption budget allows; `TooManyRequests` where it does not. */
-  async evict(pod: ObjectRef, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    await this.#transport.json({
-      verb: 'create',
-      resource: 'pods',
-      path: `${resourcePath(PODS, pod.namespace, pod.name)}/eviction`,
-      body: JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: pod }),
-      signal: options.signal,
-    });
+  async evict(pod: ObjectRef): Promise<void> {
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: pod };
+    await this.#transport.json(callOf('create', PODS, pod, { subresource: 'eviction', body }));
   }
 
   /** A token of the ServiceAccount, valid for about so many seconds (at least 600). */
   async requestToken(serviceAccount: ObjectRef, seconds: number): Promise<string> {
     const apiVersion = 'authentication.k8s.io/v1';
-    const { status } = await this.#transport.json<{ readonly status: { readonly token: string } }>({
-      verb: 'create',
-      resource: 'serviceaccounts',
-      path: `${resourcePath(SERVICE_ACCOUNTS, serviceAccount.namespace, serviceAccount.name)}/token`,
-      body: JSON.stringify({ apiVersion, kind: 'TokenRequest', spec: { expirationSeconds: seconds } }),
-    });
+    const body = { apiVersion, kind: 'TokenRequest', spec: { expirationSeconds: seconds } };
+    const call = callOf('create', SERVICE_ACCOUNTS, serviceAccount, { subresource: 'token', body });
+    const { status } = await this.#transport.json<{ readonly status: { readonly token: string } }>(call);
     return status.token;
   }
 
@@ -250,17 +205,21 @@ export class KubeClient {
   }
 }
 
-const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
 const SERVICE_ACCOUNTS: Resource = { ...PODS, plural: 'serviceaccounts', kind: 'ServiceAccount' };
 
-function writeQuery(options: WriteOptions & { readonly force?: boolean | undefined }): string {
-  return query({
-    fieldManager: options.fieldManager,
-    dryRun: options.dryRun ? 'All' : undefined,
-    force: options.force,
-  });
-}
-
-function text(body: unknown): string {
-  return typeof body === 'string' ? body : JSON.stringify(body);
+function callOf(
+  verb: Verb,
+  resource: Resource,
+  ref: Partial<ObjectRef>,
+  options: Partial<PatchOptions> & { readonly body?: unknown } = {},
+): Call {
+  const { subresource, fieldManager, dryRun, force, body, signal } = options;
+  return {
+    verb,
+    resource: resource.plural,
+    path: resourcePath(resource, ref.namespace, ref.name, subresource),
+    query: query({ fieldManager, dryRun: dryRun ? 'All' : undefined, force }),
+    body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
+    signal,
+  };
 }

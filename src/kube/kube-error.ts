@@ -1,17 +1,6 @@
 /** As RBAC calls what a request does. */
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
-export interface KubeErrorFields {
-  readonly verb: Verb;
-  readonly path: string;
-  /** The HTTP status, or 0 where no answer arrived. */
-  readonly status: number;
-  /** The reason of the Status object (`NotFound`, `Conflict`, `Expired` …), or a {@link LocalReason}. */
-  readonly reason: string;
-  readonly detail?: string | undefined;
-  readonly retryAfterMs?: number | undefined;
-}
-
 /**
  * Reasons of our own, for calls that the API server has not answered.
  *
@@ -25,13 +14,16 @@ export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly verb: Verb;
   readonly path: string;
+  /** The HTTP status, or 0 where no answer arrived. */
   readonly status: number;
+  /** The reason of the Status object (`NotFound`, `Conflict`, `Expired` …), or a {@link LocalReason}. */
   readonly reason: string;
   /** The message of the server, or of a proxy before it. */
   readonly detail: string | undefined;
   readonly retryAfterMs: number | undefined;
 
-  constructor({ verb, path, status, reason, detail, retryAfterMs }: KubeErrorFields) {
+  constructor(fields: Pick<KubeError, 'verb' | 'path' | 'status' | 'reason'> & Partial<KubeError>) {
+    const { verb, path, status, reason, detail, retryAfterMs } = fields;
     super(`${verb} ${path}: ${status === 0 ? '' : `${status} `}${reason}${detail ? `: ${detail}` : ''}`);
     this.verb = verb;
     this.path = path;
@@ -50,7 +42,6 @@ export class KubeError extends Error {
 /** The part of a Status object that we read. */
 interface Status {
   readonly kind?: string;
-  readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
   readonly details?: { readonly retryAfterSeconds?: number } | null;
@@ -80,19 +71,23 @@ const MAX_RETRY_AFTER_MS = 300_000;
 
 /** The error for an answer with a status other than 2xx, from its Status object if it has one. */
 export function refusal(
-  call: { readonly verb: Verb; readonly path: string },
+  { verb, path }: Pick<KubeError, 'verb' | 'path'>,
   status: number,
   body: unknown,
   waitMs?: number,
 ): KubeError {
-  const answer = isStatus(body) ? body : undefined;
+  const answer = (body as Status | null | undefined)?.kind === 'Status' ? (body as Status) : undefined;
+  const seconds = answer?.details?.retryAfterSeconds;
+  const retryAfterMs = waitMs ?? (typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : undefined);
+  // Errors of validation, decoding and admission quote what was sent; errors of reads only name the object.
+  const mayQuoteSecret = /\/secrets(\/|$)/.test(path) && ['create', 'update', 'patch'].includes(verb);
   return new KubeError({
-    verb: call.verb,
-    path: call.path,
+    verb,
+    path,
     status,
     reason: answer?.reason || REASONS[status] || `Http${status}`,
-    detail: mayQuoteSecret(call) ? undefined : answer?.message,
-    retryAfterMs: bounded(waitMs ?? secondsOf(answer?.details?.retryAfterSeconds)),
+    detail: mayQuoteSecret ? undefined : answer?.message,
+    retryAfterMs: retryAfterMs && Math.min(Math.max(0, retryAfterMs), MAX_RETRY_AFTER_MS),
   });
 }
 
@@ -102,21 +97,4 @@ export function retryWait(header: string | undefined, nowMs: number): number | u
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   const at = text.endsWith(' GMT') ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : at - nowMs;
-}
-
-function secondsOf(seconds: unknown): number | undefined {
-  return typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : undefined;
-}
-
-function bounded(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
-}
-
-function isStatus(body: unknown): body is Status {
-  return typeof body === 'object' && body !== null && 'kind' in body && body.kind === 'Status';
-}
-
-/** Errors of validation, decoding and admission quote what was sent; errors of reads only name the object. */
-function mayQuoteSecret(call: { readonly verb: Verb; readonly path: string }): boolean {
-  return /\/secrets(\/|$)/.test(call.path) && ['create', 'update', 'patch'].includes(call.verb);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { Agent } from 'node:http';
+import type { Socket } from 'node:net';
 import { delimiter, join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
@@ -11,6 +11,9 @@ import { tokenFromFile } from './token-file.ts';
 
 export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
+/** Opens a connection to the server through a proxy; fails when nothing has arrived for so many milliseconds. */
+export type Tunnel = (idleMs: number) => Promise<Socket>;
+
 /** Where the API server is, and our credentials. Holds no socket. */
 export interface Connection {
   readonly server: URL;
@@ -20,10 +23,8 @@ export interface Connection {
   tls(): TlsOptions;
   /** The namespace to use where none is named. */
   readonly namespace?: string | undefined;
-  /** Where connections go through a proxy. */
-  readonly agent?: Agent | undefined;
-  /** That proxy, for error messages. */
   readonly proxy?: URL | undefined;
+  readonly tunnel?: Tunnel | undefined;
   /**
    * The value of the Authorization header. Called for each request, because tokens rotate; `refused` says that the last
    * one got a 401, so a cached one must not be returned.
@@ -47,10 +48,10 @@ const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const files = kubeconfigFiles(options);
   const connection = await (files.length > 0 ? readKubeconfig(files, options) : inCluster(options));
-  const proxy = connection.agent ? undefined : environmentProxy(connection.server, options.env);
+  const proxy = connection.proxy ?? environmentProxy(connection.server, options.env);
   if (!proxy) return connection;
-  const { proxyAgent } = await import('../proxy/proxy-agent.ts');
-  return { ...connection, proxy, agent: await proxyAgent(connection, proxy) };
+  const { proxyTunnel } = await import('../proxy/proxy-tunnel.ts');
+  return { ...connection, proxy, tunnel: await proxyTunnel(connection.server, proxy) };
 }
 
 function kubeconfigFiles({ kubeconfig, env: { KUBECONFIG, HOME } }: ConnectOptions): readonly string[] {

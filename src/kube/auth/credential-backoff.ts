@@ -28,12 +28,10 @@ const LEASES_GROUP = 'coordination.k8s.io';
  */
 export class CredentialBackoff {
   readonly #clock: Clock;
-  readonly #random: () => number;
   readonly #refusals = new Map<string, Refusal>();
 
-  constructor(clock: Clock, random: () => number = Math.random) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#random = random;
   }
 
   /** Whether the call would only be refused again. `credential` is called only after a refusal. */
@@ -51,7 +49,7 @@ export class CredentialBackoff {
     if (group === LEASES_GROUP) return;
     const last = this.#refusals.get(group);
     const count = last && isSame(last.credential, credential) ? last.count + 1 : 1;
-    const until = this.#clock.now() + upperJitter(count, BACKOFF, this.#random);
+    const until = this.#clock.now() + upperJitter(count, BACKOFF, Math.random);
     this.#refusals.set(group, { credential, count, until });
   }
 

@@ -5,21 +5,12 @@ import type { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { parseJson } from '../parse-json.ts';
 import { ConnectError } from '../wire/connect-error.ts';
+import type { ConnectOptions } from './connection.ts';
 import type { Credential } from './credential.ts';
 import { type Entry, type Fields, isFields, pathIn, text } from './kubeconfig-file.ts';
 import { installHintText, redactedStderr } from './plugin-output.ts';
 
-export interface ExecPluginOptions {
-  /** The plugin's environment, beside the variables that the kubeconfig sets for it. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock?: Clock | undefined;
-}
-
-interface Plugin {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+type Environment = ConnectOptions['env'];
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
@@ -34,7 +25,7 @@ const PLUGIN_EXTENSION = 'client.authentication.k8s.io/exec';
  * Runs a user's credential plugin (client.authentication.k8s.io), never interactively. Its stdout is the credential: none
  * of it gets into an error. The last lines of its stderr do.
  */
-export function execPlugin(user: Entry, cluster: Entry, options: ExecPluginOptions): () => Promise<Credential> {
+export function execPlugin(user: Entry, cluster: Entry, options: ConnectOptions): () => Promise<Credential> {
   const exec = isFields(user.fields['exec']) ? user.fields['exec'] : {};
   const who = `${user.file}: user "${user.name}"`;
   const name = text(exec['command']);
@@ -42,20 +33,18 @@ export function execPlugin(user: Entry, cluster: Entry, options: ExecPluginOptio
   if (exec['interactiveMode'] === 'Always') {
     throw new Error(`${who}: the plugin "${name}" must have a terminal (interactiveMode: Always), and here is none`);
   }
-  const plugin = {
-    // A bare name is looked up in $PATH.
-    command: name.includes(sep) ? resolve(dirname(user.file), name) : name,
-    args: Array.isArray(exec['args']) ? exec['args'].map(String) : [],
-    env: { ...options.env, ...variables(exec['env']), KUBERNETES_EXEC_INFO: execInfo(exec, cluster) },
-  };
+  // A bare name is looked up in $PATH.
+  const command = name.includes(sep) ? resolve(dirname(user.file), name) : name;
+  const args = Array.isArray(exec['args']) ? exec['args'].map(String) : [];
+  const env = { ...options.env, ...variables(exec['env']), KUBERNETES_EXEC_INFO: execInfo(exec, cluster) };
   const hint = installHintText(text(exec['installHint']) ?? '');
   return async () => {
-    const clock = options.clock ?? systemClock;
-    const result = await run(plugin, clock).catch((): Result => ({ failure: 'cannot be started' }));
+    const running = run(command, args, env, options.clock ?? systemClock);
+    const result = await running.catch((): Result => ({ failure: 'cannot be started' }));
     const { failure = 'gave no token and no certificate with its key', isMissing, stdout = '', stderr = '' } = result;
     const credential = result.failure === undefined ? credentialIn(stdout) : undefined;
     if (credential) return credential;
-    const words = redactedStderr(stderr, stdout, plugin.env);
+    const words = redactedStderr(stderr, stdout, env);
     const cure = isMissing && hint !== '' ? hint : 'run it by hand to see why';
     throw new ConnectError(`${who}: the plugin "${name}" ${failure}${words === '' ? '' : `: ${words}`}; ${cure}`);
   };
@@ -68,7 +57,7 @@ interface Result {
   readonly stderr?: string;
 }
 
-async function run({ command, args, env }: Plugin, clock: Clock): Promise<Result> {
+async function run(command: string, args: readonly string[], env: Environment, clock: Clock): Promise<Result> {
   const { promise, resolve: settle } = Promise.withResolvers<Result>();
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const stdout = collect(child.stdout);
@@ -118,7 +107,9 @@ function collect(stream: Readable) {
 }
 
 function credentialIn(output: string): Credential | undefined {
-  const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = statusIn(output);
+  const answer = parseJson(output);
+  if (!isFields(answer) || answer['kind'] !== 'ExecCredential' || !isFields(answer['status'])) return;
+  const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = answer['status'];
   const hasCertificate = text(cert) !== undefined && text(key) !== undefined;
   if (!text(token) && !hasCertificate) return;
   const expiresAt = Date.parse(String(expirationTimestamp));
@@ -127,11 +118,6 @@ function credentialIn(output: string): Credential | undefined {
     ...(hasCertificate && { certificate: { cert: String(cert), key: String(key) } }),
     ...(!Number.isNaN(expiresAt) && { expiresAt }),
   };
-}
-
-function statusIn(output: string): Fields {
-  const answer = parseJson(output);
-  return isFields(answer) && answer['kind'] === 'ExecCredential' && isFields(answer['status']) ? answer['status'] : {};
 }
 
 function variables(list: unknown): Record<string, string> {

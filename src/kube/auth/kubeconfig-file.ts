@@ -11,23 +11,11 @@ export interface Entry {
   readonly fields: Fields;
 }
 
-/** A context, with the cluster and user that it names. */
-export interface SelectedContext {
-  readonly context: string;
-  readonly cluster: Entry;
-  readonly user: Entry | undefined;
-  readonly namespace: string | undefined;
-}
-
-interface Kubeconfig {
-  readonly current: string | undefined;
-  readonly clusters: readonly Entry[];
-  readonly users: readonly Entry[];
-  readonly contexts: readonly Entry[];
-}
-
-/** The named context, else the current one. Of several files, the first that has an entry wins. */
-export async function selectContext(files: readonly string[], context: string | undefined): Promise<SelectedContext> {
+/**
+ * The named context, else the current one, with the cluster and user that it names. Of several files, the first that has an
+ * entry wins.
+ */
+export async function selectContext(files: readonly string[], context: string | undefined) {
   const configs = (await Promise.all(files.map(load))).filter((config) => config !== undefined);
   const where = files.join(', ');
   if (configs.length === 0) throw new Error(noneExists(files));
@@ -64,7 +52,7 @@ const noneExists = (files: readonly string[]): string =>
     : `none of the files in $KUBECONFIG exists: ${files.join(', ')}; correct the variable, or unset it`;
 
 /** Undefined where there is no such file: $KUBECONFIG may name files that do not exist yet. */
-async function load(file: string): Promise<Kubeconfig | undefined> {
+async function load(file: string) {
   const source = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return;
     throw new Error(`${file}: cannot be read (${error.code})`, { cause: error });

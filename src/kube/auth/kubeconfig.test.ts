@@ -164,12 +164,12 @@ test('an exec plugin is run, and only again when its credential has expired', as
   expect(await readFile(runs, 'utf8')).toBe('run\n');
 });
 
-test('a proxy becomes the agent', async () => {
+test('a proxy becomes a tunnel', async () => {
   const path = await folder.file(
     'config',
     kubeconfig('https://a', '{token: t}', ', proxy-url: "http://127.0.0.1:3128"'),
   );
   const connection = await connect({ kubeconfig: path, env: {} });
-  expect(connection.agent).toBeDefined();
+  expect(connection.tunnel).toBeDefined();
   expect(await connection.authorization()).toBe('Bearer t');
 });

@@ -1,21 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Connection, TlsOptions } from './connection.ts';
+import type { Connection, ConnectOptions, TlsOptions } from './connection.ts';
 import { type CachedCredential, type Credential, cachedCredential } from './credential.ts';
 import { type Entry, isFields, pathIn, selectContext, text } from './kubeconfig-file.ts';
 import { tlsFromFiles } from './tls-files.ts';
 import { tokenFromFile } from './token-file.ts';
 
-export interface KubeconfigOptions {
-  readonly context?: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock?: Clock | undefined;
-}
-
 const IMPERSONATION_FIELDS = ['as', 'as-uid', 'as-groups', 'as-user-extra'];
 
 /** The connection that a kubeconfig describes. Of several files, the first that has an entry wins. */
-export async function readKubeconfig(files: readonly string[], options: KubeconfigOptions): Promise<Connection> {
+export async function readKubeconfig(files: readonly string[], options: ConnectOptions): Promise<Connection> {
   const { context, cluster, user, namespace } = await selectContext(files, options.context);
   const server = serverOf(cluster);
   if (user) refuseImpersonation(user);
@@ -29,7 +23,6 @@ export async function readKubeconfig(files: readonly string[], options: Kubeconf
     namespace,
     tls,
     proxy,
-    agent: proxy && (await (await import('../proxy/proxy-agent.ts')).proxyAgent({ server, tls }, proxy)),
     authorization(refused) {
       // The server may have refused the client certificate: its files are read again.
       if (refused) pems(refused);
@@ -103,14 +96,14 @@ function joined(files: () => TlsOptions, certificate: CachedCredential['certific
 async function credentialOf(
   cluster: Entry,
   user: Entry | undefined,
-  { env, clock }: KubeconfigOptions,
+  options: ConnectOptions,
 ): Promise<CachedCredential> {
   const certificate = () => undefined;
-  const own = user && ownAuthorization(user, clock);
+  const own = user && ownAuthorization(user, options.clock);
   if (own) return { authorization: own, certificate };
-  const obtain = user && (await providerOf(cluster, user, { env, clock }));
+  const obtain = user && (await providerOf(cluster, user, options));
   if (!obtain) return { authorization: () => undefined, certificate };
-  const credential = cachedCredential(obtain, clock);
+  const credential = cachedCredential(obtain, options.clock);
   // At the start, so that an error is shown at once, and the first connection has the certificate.
   await credential.authorization();
   return credential;
@@ -131,7 +124,7 @@ function ownAuthorization(user: Entry, clock: Clock | undefined): Connection['au
 async function providerOf(
   cluster: Entry,
   user: Entry,
-  options: Pick<KubeconfigOptions, 'env' | 'clock'>,
+  options: ConnectOptions,
 ): Promise<(() => Promise<Credential>) | undefined> {
   if (user.fields['exec']) return (await import('./exec-plugin.ts')).execPlugin(user, cluster, options);
   const provider = user.fields['auth-provider'];

@@ -67,24 +67,23 @@ function clientIn(entry: Entry): OidcClient | undefined {
 }
 
 async function refreshed({ issuer, clientId, clientSecret, ca }: OidcClient, refreshToken: string): Promise<Fields> {
-  const about = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, { ca });
+  const about = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, ca);
   const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId });
   const methods = about['token_endpoint_auth_methods_supported'];
   // The default of the OIDC specification for issuers that do not say which methods they support.
   const inHeader = !Array.isArray(methods) || methods.includes('client_secret_basic');
   if (clientSecret && !inHeader) form.set('client_secret', clientSecret);
   const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret ?? '')}`;
-  const authorization = clientSecret && inHeader && `Basic ${Buffer.from(pair).toString('base64')}`;
-  return fetchJson(String(about['token_endpoint']), { ca, form, ...(authorization && { authorization }) });
+  const authorization = clientSecret && inHeader ? `Basic ${Buffer.from(pair).toString('base64')}` : undefined;
+  return fetchJson(String(about['token_endpoint']), ca, form, authorization);
 }
 
-interface FetchOptions {
-  readonly ca: Buffer | undefined;
-  readonly form?: URLSearchParams;
-  readonly authorization?: string;
-}
-
-async function fetchJson(address: string, { ca, form, authorization }: FetchOptions): Promise<Fields> {
+async function fetchJson(
+  address: string,
+  ca: Buffer | undefined,
+  form?: URLSearchParams,
+  authorization?: string,
+): Promise<Fields> {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('the issuer is no URL');
   const { promise, resolve, reject } = Promise.withResolvers<Fields>();

@@ -4,11 +4,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { TlsOptions } from './connection.ts';
 
 /** Paths of PEM files, which may be rotated. */
-export interface TlsFiles {
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-}
+type TlsFiles = Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>>;
 type Bytes = Partial<Record<keyof TlsFiles, Buffer>>;
 
 const REREAD_MS = 60_000;

@@ -8,7 +8,7 @@ const REFILL_MS = 300_000;
 const MAX_REMEMBERED = 4096;
 
 /** An Event that exists on the server. */
-export interface SentEvent {
+interface SentEvent {
   readonly name: string;
   readonly count: number;
   readonly at: number;

@@ -24,15 +24,11 @@ export class DropCounter {
   readonly #report: EventReport | undefined;
   readonly #counts = new Map<DropCause, number>();
   #cancel: (() => void) | undefined;
-  #total = 0;
+  total = 0;
 
   constructor(clock: Clock, report: EventReport | undefined) {
     this.#clock = clock;
     this.#report = report;
-  }
-
-  get total(): number {
-    return this.#total;
   }
 
   add(cause: 'full' | 'limited', event: EventPost): void {
@@ -61,7 +57,7 @@ export class DropCounter {
   }
 
   #count(cause: DropCause, count: number): void {
-    this.#total += count;
+    this.total += count;
     this.#counts.set(cause, (this.#counts.get(cause) ?? 0) + count);
   }
 }

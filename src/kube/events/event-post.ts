@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** An Event to be created, as `kubectl describe` shows it. */
 export interface EventPost {
@@ -41,12 +41,10 @@ export function repetitionKey({ regarding, type, reason, message, component, ann
 }
 
 /** As in client-go, Events about objects without a namespace are in `default`. */
-export function eventNamespace({ regarding }: EventPost): string {
-  return regarding.namespace || 'default';
-}
+export const eventNamespace = ({ regarding }: EventPost): string => regarding.namespace || 'default';
 
-export function eventName({ regarding }: EventPost, random: string): string {
-  const suffix = `.${random}`;
+export function eventName({ regarding }: EventPost): string {
+  const suffix = `.${randomBytes(8).toString('hex')}`;
   return `${regarding.name.slice(0, MAX_NAME - suffix.length)}${suffix}`;
 }
 
@@ -68,6 +66,4 @@ export function eventBody(event: EventPost, name: string, { count, firstAt, last
 }
 
 /** A timestamp in the format of Events. */
-export function seconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-}
+export const seconds = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

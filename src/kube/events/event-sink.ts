@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { EVENTS } from '../../api/resources.ts';
 import { fullJitter, pause } from '../../runtime/backoff.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { KubeClient } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { isTransient } from '../retry-transient.ts';
-import { EventRateLimiter, RecentEvents, type SentEvent } from './event-correlation.ts';
+import { EventRateLimiter, RecentEvents } from './event-correlation.ts';
 import { DropCounter, type EventReport } from './event-drops.ts';
 import { type EventPost, eventBody, eventName, eventNamespace, seconds } from './event-post.ts';
 import { EventQueue, type WaitingEvent } from './event-queue.ts';
@@ -16,12 +15,6 @@ export interface EventSinkOptions {
   /** How much may wait; more is dropped. */
   readonly maxBytes?: number | undefined;
   readonly report?: EventReport | undefined;
-}
-
-export interface EventCounts {
-  readonly sent: number;
-  readonly dropped: number;
-  readonly failed: number;
 }
 
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -73,7 +66,7 @@ export class EventSink {
     this.#queue = new EventQueue(options.maxBytes ?? MAX_BYTES);
   }
 
-  get counts(): EventCounts {
+  get counts() {
     return { sent: this.#sent, dropped: this.#drops.total, failed: this.#failed };
   }
 
@@ -135,7 +128,7 @@ export class EventSink {
 
   /** Retries until it was accepted or refused, the tries are used up, or the deadline has come. */
   async #deliver(waiting: WaitingEvent): Promise<void> {
-    const name = eventName(waiting.event, randomBytes(8).toString('hex'));
+    const name = eventName(waiting.event);
     for (let tries = 1; !this.#stop.signal.aborted; tries += 1) {
       try {
         await this.#send(waiting, name);
@@ -145,7 +138,11 @@ export class EventSink {
       } catch (error) {
         if (this.#stop.signal.aborted) break;
         const mayRetry = KubeError.is(error) && isTransient(error) && tries < MAX_TRIES;
-        if (!mayRetry) return this.#fail(waiting, error);
+        if (!mayRetry) {
+          this.#failed += waiting.count;
+          if (KubeError.is(error)) this.#report?.refused(error);
+          return;
+        }
         this.#backOff(error);
         await this.#waitForOthers();
       }
@@ -166,10 +163,11 @@ export class EventSink {
   async #countUp({ key, event, count, lastAt }: WaitingEvent): Promise<boolean> {
     const last = this.#recent.get(key, this.#clock.now());
     if (!last) return false;
-    const next: SentEvent = { name: last.name, count: last.count + count, at: this.#clock.now() };
-    const ref = { namespace: eventNamespace(event), name: last.name };
-    const body = { count: next.count, lastTimestamp: seconds(lastAt) };
+    const { name } = last;
+    const ref = { namespace: eventNamespace(event), name };
+    const body = { count: last.count + count, lastTimestamp: seconds(lastAt) };
     const { fieldManager } = event;
+    const at = this.#clock.now();
     try {
       await this.#client.patch(EVENTS, ref, body, { type: 'merge', fieldManager, signal: this.#stop.signal });
     } catch (error) {
@@ -177,7 +175,7 @@ export class EventSink {
       this.#recent.forget(key);
       return false;
     }
-    this.#recent.set(key, next);
+    this.#recent.set(key, { name, count: body.count, at });
     return true;
   }
 
@@ -198,10 +196,5 @@ export class EventSink {
     if (now >= this.#heldUntil) this.#failures += 1;
     const waitMs = Math.max(retryAfterMs, fullJitter(this.#failures, BACKOFF, Math.random));
     this.#heldUntil = Math.max(this.#heldUntil, now + waitMs);
-  }
-
-  #fail({ count }: WaitingEvent, error: unknown): void {
-    this.#failed += count;
-    if (KubeError.is(error)) this.#report?.refused(error);
   }
 }

@@ -1,9 +1,20 @@
+import type { KubeObject } from '../../api/objects.ts';
 import { LEASES } from '../../api/resources.ts';
 import { pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { KubeClient } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
-import { type Lease, microTime } from './lease-object.ts';
+
+/** As much of a Lease as an election reads and writes. */
+interface Lease extends KubeObject {
+  readonly spec?: {
+    readonly holderIdentity?: string | null;
+    readonly leaseDurationSeconds?: number | null;
+    readonly leaseTransitions?: number | null;
+    readonly acquireTime?: string | null;
+    readonly renewTime?: string | null;
+  };
+}
 
 /** The leader's proof that it leads. */
 export interface HeldLease {
@@ -74,17 +85,16 @@ class Election {
 
   /** Tries to take the lease; true if it is ours. */
   async acquire(): Promise<boolean> {
-    const acquired = await this.#attempt(async (signal) => {
-      this.#observe((await this.#read(signal)) ?? null);
-      if (!this.#isFree()) return false;
+    await this.#attempt(async (signal) => {
+      await this.#read(signal);
+      if (!this.#isFree()) return;
       this.#mayHold = true;
       await this.#write(signal);
       this.#leading = true;
-      return true;
     });
     // It was free and another candidate was faster: read who holds it now.
-    if (!acquired && !this.#signal.aborted && this.#isFree()) await this.#reread();
-    return acquired;
+    if (!this.#leading && !this.#signal.aborted && this.#isFree()) await this.#attempt((signal) => this.#read(signal));
+    return this.#leading;
   }
 
   /** Renews the lease until that fails, another holds it, or the election is aborted. */
@@ -125,7 +135,7 @@ class Election {
     this.#leading = false;
     const signal = AbortSignal.timeout(RETRY_MS);
     try {
-      if (!this.#isOurs()) this.#observe((await this.#read(signal)) ?? null);
+      if (!this.#isOurs()) await this.#read(signal);
       await this.#clearHolder(signal);
     } catch (error) {
       // It expires by itself.
@@ -144,7 +154,7 @@ class Election {
       } catch (error) {
         // An aborted renewal may have arrived all the same.
         if (!KubeError.is(error, 'Conflict')) throw error;
-        this.#observe((await this.#read(signal)) ?? null);
+        await this.#read(signal);
       }
     }
   }
@@ -179,24 +189,15 @@ class Election {
     await pause(clock, Math.min(this.#sentAt + RETRY_MS, this.#deadline) - clock.now(), this.#signal);
     if (this.#signal.aborted) return true;
     if (clock.now() >= this.#deadline) return false;
-    const renewed = await this.#attempt(async (signal) => {
-      await this.#write(signal);
-      return true;
-    });
-    if (!renewed && !this.#signal.aborted && clock.now() < this.#deadline) await this.#reread();
+    const renewed = await this.#attempt((signal) => this.#write(signal));
+    if (!renewed && !this.#signal.aborted && clock.now() < this.#deadline) {
+      await this.#attempt((signal) => this.#read(signal));
+    }
     return clock.now() < this.#deadline && this.#isOurs();
   }
 
-  /** After a failed write: who holds the lease now? */
-  async #reread(): Promise<void> {
-    await this.#attempt(async (signal) => {
-      this.#observe((await this.#read(signal)) ?? null);
-      return true;
-    });
-  }
-
   /** Runs one attempt with a time limit, which for a leader ends at the deadline; false when it failed. */
-  async #attempt(work: (signal: AbortSignal) => Promise<boolean>): Promise<boolean> {
+  async #attempt(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
     const { clock } = this.#options;
     const stop = new AbortController();
     const halt = () => stop.abort(new Error('the lease took too long to answer'));
@@ -204,7 +205,8 @@ class Election {
     const cancel = clock.after(Math.min(ATTEMPT_MS, leftMs), halt);
     this.#signal.addEventListener('abort', halt, { once: true });
     try {
-      return await work(stop.signal);
+      await work(stop.signal);
+      return true;
     } catch (error) {
       if (!stop.signal.aborted) this.#report(error);
       return false;
@@ -214,14 +216,14 @@ class Election {
     }
   }
 
-  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+  async #read(signal: AbortSignal): Promise<void> {
     try {
-      return await this.#options.client.get<Lease>(LEASES, this.#options, { signal });
+      this.#observe(await this.#options.client.get<Lease>(LEASES, this.#options, { signal }));
     } catch (error) {
-      if (KubeError.is(error, 'NotFound')) return undefined;
       // Without the right to read it we no longer know who leads.
       if (KubeError.is(error, 'Forbidden')) this.#holder = undefined;
-      throw error;
+      if (!KubeError.is(error, 'NotFound')) throw error;
+      this.#observe(null);
     }
   }
 
@@ -250,8 +252,7 @@ class Election {
   }
 
   #replace(lease: Lease, signal: AbortSignal): Promise<Lease> {
-    const { client, namespace, name } = this.#options;
-    return client.replace<Lease>(LEASES, { namespace, name }, lease, { signal });
+    return this.#options.client.replace<Lease>(LEASES, this.#options, lease, { signal });
   }
 
   #observe(lease: Lease | null): void {
@@ -283,4 +284,9 @@ class Election {
     if (!KubeError.is(error)) throw error;
     this.#options.onError?.(error);
   }
+}
+
+/** MicroTime: six digits, of which a clock of milliseconds knows three. */
+function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z');
 }

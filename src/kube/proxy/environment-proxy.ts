@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { addressOf } from '../wire/address.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -9,9 +10,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function environmentProxy(server: URL, env: Environment): URL | undefined {
   const name = server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const given = env[name] || env[name.toLowerCase()];
-  const host = server.hostname.replace(/^\[|\]$/g, '');
+  const { host, port } = addressOf(server);
   const except = (env['NO_PROXY'] || env['no_proxy'] || '').split(',').map((item) => item.trim());
-  if (!given || isLocal(host) || except.some((item) => matches(item, host, server))) return;
+  if (!given || isLocal(host) || except.some((item) => matches(item, host, port))) return;
   const proxy = URL.parse(given.includes('://') ? given : `http://${given}`);
   if (proxy && /^(https?|socks5h?):$/.test(proxy.protocol)) return proxy;
   // Not quoted: it may hold a password.
@@ -22,11 +23,11 @@ const isLocal = (host: string): boolean =>
   host === 'localhost' || isWithin(host, '127.0.0.0/8') || isWithin(host, '::1');
 
 /** One item of $NO_PROXY: `*`, an address or range, a domain with its subdomains, or only its subdomains (`.a`). */
-function matches(item: string, host: string, { protocol, port }: URL): boolean {
+function matches(item: string, host: string, port: number): boolean {
   if (item === '') return false;
   if (item === '*' || isWithin(host, item)) return true;
   const [, name = item, ofPort] = /^(.*):(\d+)$/.exec(item) ?? [];
-  if (ofPort && ofPort !== (port || (protocol === 'https:' ? '443' : '80'))) return false;
+  if (ofPort && Number(ofPort) !== port) return false;
   const bare = name
     .replace(/^\[|\]$/g, '')
     .replace(/^\*\./, '.')

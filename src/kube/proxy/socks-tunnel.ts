@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { SocksClient } from 'socks';
+import { addressOf } from '../wire/address.ts';
 import { ConnectError, proxyEndpoint, toConnectError } from '../wire/connect-error.ts';
 
 // In the protocol a length is one byte.
@@ -18,7 +19,7 @@ export function socksTunnel(proxy: URL, { host, port }: { readonly host: string;
   if (Math.max(Buffer.byteLength(userId), Buffer.byteLength(password)) > MAX_CREDENTIAL_BYTES) {
     throw new Error(`the user name or password for ${endpoint.name} has more than ${MAX_CREDENTIAL_BYTES} bytes`);
   }
-  const address = { host: proxy.hostname.replace(/^\[|\]$/g, ''), port: Number(proxy.port || 1080) };
+  const address = addressOf(proxy);
   const type: 4 | 5 = proxy.protocol.startsWith('socks4') ? 4 : 5;
   const command = { proxy: { ...address, type, userId, password }, command: 'connect' } as const;
   return async (timeout = TIMEOUT_MS): Promise<Socket> => {

@@ -36,11 +36,6 @@ const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 // How often a listing may start over because the server forgot its position, which takes five minutes each time.
 const MAX_RESTARTS = 3;
 
-interface ListTarget {
-  readonly resource: Resource;
-  readonly scope: ListScope;
-}
-
 interface Progress {
   readonly next: string | undefined;
   readonly limit: number;
@@ -50,14 +45,15 @@ interface Progress {
 /** The pages of a listing; see `KubeClient.list`. */
 export async function* listPages<T>(
   transport: Transport,
-  target: ListTarget,
+  resource: Resource,
+  scope: ListScope,
   options: ListOptions,
 ): AsyncGenerator<ListPage<T>, void> {
   let progress: Progress = { next: undefined, limit: options.limit ?? PAGE_SIZE, restarts: 0 };
   let largest = options.limit ?? MAX_METADATA_PAGE;
   let listed = 0;
   for (;;) {
-    const call = listCall(target, options, progress);
+    const call = listCall(resource, scope, options, progress);
     let list: Erasable<RawList>;
     try {
       list = await transport.erasable(call);
@@ -96,7 +92,7 @@ interface RawList {
   readonly items?: readonly unknown[] | null;
 }
 
-function listCall({ resource, scope }: ListTarget, options: ListOptions, { next, limit }: Progress): Call {
+function listCall(resource: Resource, scope: ListScope, options: ListOptions, { next, limit }: Progress): Call {
   return {
     verb: 'list',
     resource: resource.plural,
@@ -122,12 +118,8 @@ function readPage<T>(call: Call, list: RawList, fresh: boolean): ListPage<T> {
   if (typeof resourceVersion !== 'string' || !Array.isArray(items) || !items.every(isKubeObject)) {
     throw localError(call, 'BadAnswer', 'the answer is not a list');
   }
-  return {
-    items: items as readonly unknown[] as readonly T[],
-    resourceVersion,
-    fresh,
-    full: list.kind !== 'PartialObjectMetadataList',
-  };
+  const full = list.kind !== 'PartialObjectMetadataList';
+  return { items: items as readonly unknown[] as readonly T[], resourceVersion, fresh, full };
 }
 
 /** Whether it has the name and resourceVersion that everything here relies on. */

@@ -1,9 +1,7 @@
 import type { KubeObject } from '../../api/objects.ts';
 import type { ListPage } from './listing.ts';
-import type { ReflectEvent } from './reflector.ts';
+import type { Emit, ReflectOptions } from './reflector.ts';
 import type { WatchEvent } from './watch.ts';
-
-type Emit<T> = (event: ReflectEvent<T>) => void;
 
 /** A listing that is being read into the cache. */
 interface Listing {
@@ -27,7 +25,7 @@ const MAX_DELETED = 1000;
  */
 export class ObjectCache<T> {
   readonly values = new Map<string, T>();
-  readonly #digest: (object: KubeObject, full: boolean, previous: T | undefined) => T | undefined;
+  readonly #digest: ReflectOptions<T>['digest'];
   #versions = new Map<string, string>();
   /** The versions of deletions since the last listing or bookmark. */
   readonly #deleted = new Map<string, string>();
@@ -35,7 +33,7 @@ export class ObjectCache<T> {
   #completeUpTo = '';
   #position = '';
 
-  constructor(digest: (object: KubeObject, full: boolean, previous: T | undefined) => T | undefined) {
+  constructor(digest: ReflectOptions<T>['digest']) {
     this.#digest = digest;
   }
 
@@ -55,8 +53,7 @@ export class ObjectCache<T> {
   }
 
   beginListing(emit: Emit<T>): Listing {
-    let unseen = this.#versions;
-    this.#versions = new Map();
+    let unseen = new Map<string, string>();
     let position = '';
     const abandon = () => {
       for (const [key, version] of unseen) this.#versions.set(key, version);
@@ -67,6 +64,7 @@ export class ObjectCache<T> {
       unseen = this.#versions;
       this.#versions = new Map();
     };
+    startOver();
     return {
       abandon,
       page: (page) => {

@@ -63,7 +63,7 @@ const WATCH_AGAIN_MS = 300_000;
 // After so many unreadable lines in a row the watch is not resumed: everything is listed again.
 const MAX_RESUMES = 3;
 
-type Emit<T> = (event: ReflectEvent<T>) => void;
+export type Emit<T> = (event: ReflectEvent<T>) => void;
 
 /**
  * Keeps a digest of every object of a kind, and emits what changes.
@@ -121,7 +121,7 @@ export class Reflector<T> {
   }
 
   /** Runs until aborted; rejects only if `digest` or `emit` throw. */
-  async run(signal: AbortSignal, emit: (event: ReflectEvent<T>) => void): Promise<void> {
+  async run(signal: AbortSignal, emit: Emit<T>): Promise<void> {
     try {
       while (!signal.aborted) await this.#step(signal, emit);
     } finally {
@@ -215,7 +215,8 @@ export class Reflector<T> {
       if (forbidden) return this.#watchForbidden(error, emit);
       if (this.#needsListing(error)) this.#position = undefined;
     } else if (forbidden || error.status === 404) {
-      this.#unavailable(error, emit);
+      if (!this.#unavailableFor.has(error.reason)) emit({ type: 'unavailable', error });
+      this.#unavailableFor.add(error.reason);
       // When the right comes back, what exists by then has to be listed before a watch.
       this.#position = undefined;
     }
@@ -243,12 +244,6 @@ export class Reflector<T> {
     this.#watchAgainAt = this.#clock.now() + delayMs;
     if (!isSettled) this.#options.retrying?.(error, delayMs, this.#refusals);
     else if (this.#refusals === MAX_REFUSALS) emit({ type: 'unwatchable' });
-  }
-
-  #unavailable(error: KubeError, emit: Emit<T>): void {
-    if (this.#unavailableFor.has(error.reason)) return;
-    this.#unavailableFor.add(error.reason);
-    emit({ type: 'unavailable', error });
   }
 
   #wait(ms: number, signal: AbortSignal): Promise<void> {

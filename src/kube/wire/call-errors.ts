@@ -1,12 +1,6 @@
-import { KubeError, type LocalReason, type Verb } from '../kube-error.ts';
+import { KubeError, type LocalReason } from '../kube-error.ts';
 import { ConnectError, IdleTimeout } from './connect-error.ts';
-
-/** The call that failed, as far as its error needs it. */
-export interface FailedCall {
-  readonly verb: Verb;
-  readonly path: string;
-  readonly signal?: AbortSignal | undefined;
-}
+import type { Call } from './transport.ts';
 
 /** Why the caller aborted; always an Error. */
 export function abortReason(signal: AbortSignal | undefined): Error {
@@ -14,12 +8,12 @@ export function abortReason(signal: AbortSignal | undefined): Error {
 }
 
 /** An error that the API server knows nothing of. */
-export function localError({ verb, path }: FailedCall, reason: LocalReason, detail?: string): KubeError {
+export function localError({ verb, path }: Call, reason: LocalReason, detail?: string): KubeError {
   return new KubeError({ verb, path, status: 0, reason, detail });
 }
 
 /** The KubeError for what a connection threw, or the caller's own reason where the caller aborted. */
-export function toCallError(call: FailedCall, error: unknown): Error {
+export function toCallError(call: Call, error: unknown): Error {
   if (call.signal?.aborted) return abortReason(call.signal);
   if (error instanceof KubeError) return error;
   if (error instanceof IdleTimeout) return localError(call, 'Silent', error.message);
@@ -27,17 +21,14 @@ export function toCallError(call: FailedCall, error: unknown): Error {
 }
 
 /** The message of a plugin or of a file error may quote the credential: only that of a ConnectError is used. */
-export function toCredentialError(call: FailedCall, error: unknown): KubeError {
+export function toCredentialError(call: Call, error: unknown): KubeError {
   if (error instanceof ConnectError) return localError(call, 'Unreachable', `no credential: ${error.message}`);
   const code = String((error as NodeJS.ErrnoException | undefined)?.code);
   return localError(call, 'Unreachable', /^E[A-Z0-9_]+$/.test(code) ? `no credential: ${code}` : 'no credential');
 }
 
 /** Waits for a credential, but no longer than the caller does: a plugin may take a minute and knows no signal. */
-export async function awaitCredential(
-  call: FailedCall,
-  given: Promise<string | undefined>,
-): Promise<string | undefined> {
+export async function awaitCredential(call: Call, given: Promise<string | undefined>): Promise<string | undefined> {
   const { signal } = call;
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(abortReason(signal));

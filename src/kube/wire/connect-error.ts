@@ -1,3 +1,5 @@
+import { hostAndPort } from './address.ts';
+
 /** Nothing has been sent or received for too long. */
 export class IdleTimeout extends Error {}
 
@@ -20,21 +22,15 @@ export interface Endpoint {
 }
 
 export const serverEndpoint = (server: URL, proxy?: URL): Endpoint => ({
-  name: proxy ? `${hostPort(server)} through the proxy ${hostPort(proxy)}` : hostPort(server),
+  name: proxy ? `${hostAndPort(server)} through the proxy ${hostAndPort(proxy)}` : hostAndPort(server),
   trustHint:
     "see whether the kubeconfig's certificate authority, or the ServiceAccount's ca.crt, is the one of this server",
 });
 
 export const proxyEndpoint = (proxy: URL): Endpoint => ({
-  name: `the proxy ${hostPort(proxy)}`,
+  name: `the proxy ${hostAndPort(proxy)}`,
   trustHint: 'name the file of its certificate authority in NODE_EXTRA_CA_CERTS',
 });
-
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
-const SOCKS_PORT = '1080';
-
-const hostPort = ({ protocol, hostname, port }: URL): string =>
-  `${hostname}:${port || (DEFAULT_PORTS[protocol] ?? SOCKS_PORT)}`;
 
 // A server that is up takes milliseconds. A lost SYN is sent again after 1, 3 and 7 s.
 const CONNECT_TIMEOUT_MS = 10_000;

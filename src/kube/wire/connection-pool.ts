@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import type { Tunnel } from '../auth/connection.ts';
 import { AnswerParser, dateIn } from './answer-parser.ts';
 import { connectTimeout, type Endpoint, toConnectError, toIdleTimeout, toOpenError } from './connect-error.ts';
-import type { Dispatcher, Exchange, ExchangeSocket, Request } from './exchange.ts';
+import type { Exchange, ExchangeSocket, Request } from './exchange.ts';
 
-/** Opens a connection to the server; throws where it cannot even be started. */
-type Dial = () => Socket;
+/** Opens a connection to the server, perhaps inside of a tunnel; throws where it cannot even be started. */
+type Dial = (tunnel?: Socket) => Socket;
 
 // The API server closes idle connections after 90 s, many load balancers after 60 s. We close them first: if the server
 // closes a connection while we write on it, nobody knows whether the write was carried out.
@@ -19,33 +20,39 @@ const SURPLUS_MS = 3000;
  *
  * Not Node's HTTP client, which takes twice the CPU time: an exchange of a few hundred bytes is all overhead.
  */
-export class ConnectionPool implements Dispatcher {
+export class ConnectionPool {
   readonly #dial: Dial;
   readonly #endpoint: Endpoint;
   readonly #maxSockets: number;
+  readonly #tunnel: Tunnel | undefined;
   readonly #sockets = new Set<PooledSocket>();
   readonly #idle: PooledSocket[] = [];
   readonly #waiting: Exchange[] = [];
+  /** How many tunnels are being opened. */
+  #opening = 0;
   #closed = false;
 
-  constructor(dial: Dial, endpoint: Endpoint, maxSockets: number) {
+  constructor(dial: Dial, endpoint: Endpoint, maxSockets: number, tunnel?: Tunnel) {
     this.#dial = dial;
     this.#endpoint = endpoint;
     this.#maxSockets = maxSockets;
+    this.#tunnel = tunnel;
   }
 
   send(exchange: Exchange): void {
     const socket = this.#nextIdle();
     if (this.#closed) exchange.fail(new Error('closed'));
     else if (socket) socket.start(exchange);
-    else if (this.#sockets.size < this.#maxSockets) this.#open(exchange);
-    else this.#waiting.push(exchange);
+    else if (this.#isFull()) this.#waiting.push(exchange);
+    else this.#open(exchange);
   }
 
+  /** Closes the connections that are idle, so that the next exchange gets a new one. */
   closeIdle(): void {
     for (const socket of this.#idle.splice(0)) socket.destroy();
   }
 
+  /** Closes all connections; exchanges under way fail. */
   close(): void {
     this.#closed = true;
     for (const exchange of this.#waiting.splice(0)) exchange.fail(new Error('closed'));
@@ -53,8 +60,33 @@ export class ConnectionPool implements Dispatcher {
   }
 
   #open(exchange: Exchange): void {
+    const connected = connectTimeout(this.#endpoint, (error) => exchange.fail(error));
+    if (this.#tunnel) void this.#openTunnel(this.#tunnel, exchange, connected);
+    else this.#connect(exchange, connected);
+  }
+
+  async #openTunnel(tunnel: Tunnel, exchange: Exchange, connected: () => void): Promise<void> {
+    this.#opening += 1;
     try {
-      const socket: PooledSocket = new PooledSocket(this.#dial(), this.#endpoint, {
+      const socket = await tunnel(exchange.headMs);
+      if (this.#closed) exchange.fail(new Error('closed'));
+      if (exchange.isOver) socket.destroy();
+      else this.#connect(exchange, connected, socket);
+    } catch (error) {
+      exchange.fail(toOpenError(this.#endpoint, error));
+    }
+    if (exchange.isOver) connected();
+    this.#opening -= 1;
+    this.#sendWaiting();
+  }
+
+  #connect(exchange: Exchange, connected: () => void, tunnel?: Socket): void {
+    try {
+      const connection = this.#dial(tunnel);
+      if (connection === tunnel) connected();
+      else connection.once(connection instanceof TLSSocket ? 'secureConnect' : 'connect', connected);
+      connection.once('close', connected);
+      const socket: PooledSocket = new PooledSocket(connection, this.#endpoint, {
         onFree: () => this.#onFree(socket),
         onClosed: () => this.#onClosed(socket),
         onStale: () => this.closeIdle(),
@@ -62,6 +94,8 @@ export class ConnectionPool implements Dispatcher {
       this.#sockets.add(socket);
       socket.start(exchange);
     } catch (error) {
+      connected();
+      tunnel?.destroy();
       exchange.fail(toOpenError(this.#endpoint, error));
     }
   }
@@ -80,7 +114,15 @@ export class ConnectionPool implements Dispatcher {
     this.#sockets.delete(socket);
     const at = this.#idle.indexOf(socket);
     if (at >= 0) this.#idle.splice(at, 1);
-    while (this.#sockets.size < this.#maxSockets) {
+    this.#sendWaiting();
+  }
+
+  #isFull(): boolean {
+    return this.#sockets.size + this.#opening >= this.#maxSockets;
+  }
+
+  #sendWaiting(): void {
+    while (!this.#isFull()) {
       const next = this.#nextWaiting();
       if (!next) return;
       this.send(next);
@@ -114,7 +156,6 @@ class PooledSocket implements ExchangeSocket {
   readonly #pool: PoolCallbacks;
   readonly #parser: AnswerParser;
   #exchange: Exchange | undefined;
-  readonly #connected: () => void;
   #isUsed = false;
   #error: Error | undefined;
 
@@ -128,8 +169,6 @@ class PooledSocket implements ExchangeSocket {
       end: (reusable) => this.#end(reusable),
     });
     socket.setNoDelay(true);
-    this.#connected = connectTimeout(endpoint, (error) => this.#fail(error));
-    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', this.#connected);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('timeout', () => this.#fail(toIdleTimeout(endpoint, socket.timeout)));
     socket.on('error', (error) => this.#fail(error));
@@ -201,7 +240,6 @@ class PooledSocket implements ExchangeSocket {
   }
 
   #close(): void {
-    this.#connected();
     this.#pool.onClosed();
     if (!this.#error && this.#parser.close()) return;
     this.#exchange?.fail(toConnectError(this.#endpoint, this.#error ?? { code: 'ECONNRESET' }));

@@ -1,19 +1,17 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Connection, TlsOptions } from '../auth/connection.ts';
+import { addressOf } from './address.ts';
 
 /**
  * Opens connections to the server, directly or inside of `tunnel`, a connection that leads there. Throws where a
  * certificate or key cannot be used.
  */
 export function dialer({ server, tls }: Pick<Connection, 'server' | 'tls'>): (tunnel?: Socket) => Socket {
-  const host = server.hostname.replace(/^\[|\]$/g, '');
-  if (server.protocol !== 'https:') {
-    return (tunnel) => tunnel ?? connect({ host, port: Number(server.port || 80) });
-  }
+  const address = addressOf(server);
+  if (server.protocol !== 'https:') return (tunnel) => tunnel ?? connect(address);
   // SNI carries names, not addresses.
-  const name = isIP(host) === 0 && { servername: host };
-  const target = { host, port: Number(server.port || 443), ...name };
+  const target = { ...address, ...(isIP(address.host) === 0 && { servername: address.host }) };
   let current = tlsContext(tls());
   return (tunnel) => {
     current = renewed(current, tls());

@@ -5,15 +5,6 @@ export interface Request {
   readonly body: string | undefined;
 }
 
-/** Sends exchanges over connections of its own. */
-export interface Dispatcher {
-  send(exchange: Exchange): void;
-  /** Closes the connections that are idle, so that the next exchange gets a new one. */
-  closeIdle(): void;
-  /** Closes all connections; exchanges under way fail. */
-  close(): void;
-}
-
 /** The connection of an exchange, as far as the exchange controls it. */
 export interface ExchangeSocket {
   pause(): void;

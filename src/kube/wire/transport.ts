@@ -5,12 +5,11 @@ import { KubeError, refusal, retryWait, type Verb } from '../kube-error.ts';
 import { OutageDetector } from '../outages.ts';
 import { parseJson } from '../parse-json.ts';
 import { ServerTime } from '../server-time.ts';
-import { AgentDispatcher } from './agent-dispatcher.ts';
 import { abortReason, awaitCredential, localError, toCallError, toCredentialError } from './call-errors.ts';
 import { type Endpoint, serverEndpoint } from './connect-error.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { dialer } from './dial.ts';
-import { type Dispatcher, Exchange, type Request } from './exchange.ts';
+import { Exchange, type Request } from './exchange.ts';
 import { type Erasable, parseSecrets } from './secret-json.ts';
 import { wipeStackSoon } from './wipe-stack.ts';
 
@@ -69,44 +68,33 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Sends calls over kept-alive connections. Throws KubeErrors, or the caller's own reason where the caller aborted. */
 export class Transport {
   readonly #connection: Connection;
-  readonly #calls: Dispatcher;
+  readonly #calls: ConnectionPool;
   /** Each watch keeps a connection busy; with a pool of their own they leave the others enough. */
-  readonly #watches: Dispatcher;
+  readonly #watches: ConnectionPool;
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
   readonly #clock: Clock;
-  readonly #serverTime: ServerTime;
+  readonly serverTime: ServerTime;
   readonly #endpoint: Endpoint;
   readonly #credentialBackoff: CredentialBackoff;
   readonly outages = new OutageDetector(() => performance.now());
-  #inFlight = 0;
+  /** How many calls wait for their answer; watches do not count. */
+  inFlight = 0;
 
   constructor(connection: Connection, options: TransportOptions = {}) {
     this.#connection = connection;
     this.#observe = options.observe;
     this.#idleMs = options.idleMs ?? IDLE_MS;
     this.#clock = options.clock ?? systemClock;
-    this.#serverTime = new ServerTime(this.#clock);
+    this.serverTime = new ServerTime(this.#clock);
     this.#credentialBackoff = new CredentialBackoff(this.#clock);
     const dial = dialer(connection);
-    const { agent, server } = connection;
-    const endpoint = serverEndpoint(server, connection.proxy);
-    this.#endpoint = endpoint;
-    const newDispatcher = (maxSockets: number): Dispatcher =>
-      agent ? new AgentDispatcher(server, agent, endpoint, maxSockets) : new ConnectionPool(dial, endpoint, maxSockets);
-    this.#calls = newDispatcher(options.maxSockets ?? MAX_SOCKETS);
-    this.#watches = newDispatcher(Number.POSITIVE_INFINITY);
-    this.#prefix = connection.server.pathname.replace(/\/$/, '');
-  }
-
-  /** How many calls wait for their answer; watches do not count. */
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
-  serverNow(): number {
-    return this.#serverTime.now();
+    const { server, proxy, tunnel } = connection;
+    this.#endpoint = serverEndpoint(server, proxy);
+    this.#calls = new ConnectionPool(dial, this.#endpoint, options.maxSockets ?? MAX_SOCKETS, tunnel);
+    this.#watches = new ConnectionPool(dial, this.#endpoint, Number.POSITIVE_INFINITY, tunnel);
+    this.#prefix = server.pathname.replace(/\/$/, '');
   }
 
   /** Sends the call and parses the answer. */
@@ -116,13 +104,13 @@ export class Transport {
 
   /** The same for an answer with Secrets, to be erased after use. */
   async erasable<T>(call: Call): Promise<Erasable<T>> {
-    this.#inFlight += 1;
+    this.inFlight += 1;
     try {
       const parsed = parse<T>(call, await collect(call, await this.open(call)));
       if (!parsed) throw localError(call, 'BadAnswer', 'the answer is not JSON');
       return parsed;
     } finally {
-      this.#inFlight -= 1;
+      this.inFlight -= 1;
     }
   }
 
@@ -141,10 +129,10 @@ export class Transport {
       let exchange = await this.#send(call, header);
       if (exchange.status === 401) exchange = await this.#sendAgain(call, exchange, credential());
       code = String(exchange.status);
-      if (exchange.date !== undefined) this.#serverTime.observe(exchange.date, start);
+      if (exchange.date !== undefined) this.serverTime.observe(exchange.date, start);
       if (exchange.status < 500) this.#credentialBackoff.accepted(call.path);
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
-      throw await readRefusal(call, exchange, this.serverNow());
+      throw await readRefusal(call, exchange, this.serverTime.now());
     } catch (error) {
       if (code !== undefined && KubeError.is(error) && error.status > 0) code = String(error.status);
       throw error;
@@ -239,7 +227,7 @@ export class Transport {
     const { signal } = call;
     const idleMs = call.idleMs ?? this.#idleMs;
     // The events of a watch may be far apart, but its answer begins at once.
-    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.#serverTime.wantsDate);
+    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.serverTime.wantsDate);
     const onAbort = () => exchange.fail(abortReason(signal));
     if (signal?.aborted) onAbort();
     else (call.verb === 'watch' ? this.#watches : this.#calls).send(exchange);

@@ -122,7 +122,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   },
   'src/kube/auth/oidc.ts': () =>
     reaches(block(config({ user: { 'auth-provider': { name: 'oidc', config: { 'id-token': scene.access.token } } } }))),
-  'src/kube/proxy/proxy-agent.ts': async () => {
+  'src/kube/proxy/proxy-tunnel.ts': async () => {
     const { server, asked } = connectProxy(apiPort());
     await reaches(block(behind(`http://127.0.0.1:${await listen(server)}`)));
     expect(asked).toContainEqual(expect.objectContaining({ target: `${SERVER_NAME}:${apiPort()}` }));

@@ -1,18 +1,27 @@
-import { Agent } from 'node:http';
+import { once } from 'node:events';
+import { connect, Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { configMap } from '../../../test/support/scripted-api.ts';
 import { collect, startClient as start } from '../../../test/support/scripted-client.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
+import type { Tunnel } from '../auth/connection.ts';
 import type { ClientOptions } from '../client.ts';
 
-const raise = (error: Error): never => {
-  throw error;
-};
-
-describe('through an agent, as proxies need it', () => {
-  const through = (script: Parameters<typeof start>[0], options: ClientOptions = {}) =>
-    start(script, options, { agent: new Agent({ keepAlive: true }) });
+describe('through a tunnel, as proxies need it', () => {
+  /** A client whose tunnels lead to the server as soon as its port is known. */
+  async function through(script: Parameters<typeof start>[0], options: ClientOptions = {}) {
+    let port = 0;
+    const chunks: Buffer[] = [];
+    const tunnel: Tunnel = async () => {
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      return socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    };
+    const started = await start(script, options, { tunnel });
+    port = Number(started.api.connection.server.port);
+    return { ...started, chunks };
+  }
 
   test('calls and watches', async () => {
     const { api, client } = await through({
@@ -62,25 +71,20 @@ describe('through an agent, as proxies need it', () => {
     await expect(watching).rejects.toMatchObject({ reason: 'Unreachable' });
   });
 
-  test('nothing is left in the chunks that an answer came in, on a connection that is used again as well', async () => {
-    const chunks: Buffer[] = [];
-    const agent = new Agent({ keepAlive: true });
-    const open = agent.createConnection.bind(agent);
-    agent.createConnection = (...how) => open(...how)?.on('data', (chunk: Buffer) => chunks.push(chunk));
-    const { api, client } = await start((e) => e.json(200, configMap('a', '1')), {}, { agent });
+  test('nothing of the body is left in the chunks that an answer came in, on a connection that is used again as well', async () => {
+    const { api, client, chunks } = await through((e) => e.json(200, configMap('a', '1')));
     for (let n = 0; n < 3; n += 1) expect(await client.get(CONFIG_MAPS, { name: 'a' })).toEqual(configMap('a', '1'));
     expect(new Set(api.requests.map(({ socket }) => socket)).size).toBe(1);
     expect(chunks.length).toBeGreaterThan(2);
-    await eventually(() => chunks.every((chunk) => chunk.every((byte) => byte === 0))).toBe(true);
+    await eventually(() => chunks.some((chunk) => chunk.includes('metadata'))).toBe(false);
   });
 
-  test('an agent that throws, and one that never has a connection', async () => {
-    const agent = new Agent();
-    agent.createConnection = () => raise(Object.assign(new Error(), { code: 'ENOENT' }));
-    const { client } = await start(() => {}, {}, { agent });
+  test('a tunnel that fails, and one that never opens', async () => {
+    const tunnel = vi.fn<Tunnel>().mockRejectedValueOnce(Object.assign(new Error(), { code: 'ENOENT' }));
+    const { client } = await start(() => {}, {}, { tunnel });
     const get = () => client.get(CONFIG_MAPS, { name: 'a' });
     await expect(get()).rejects.toThrow(/Unreachable: 127\.0\.0\.1:\d+: the connection failed \(ENOENT\)$/);
-    agent.createConnection = () => undefined;
+    tunnel.mockReturnValue(new Promise(() => {}));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const failed = expect(get()).rejects.toThrow(/Unreachable: no connection to 127\.0\.0\.1:\d+ within 10 s/);
     vi.advanceTimersByTime(10_000);
@@ -95,6 +99,30 @@ describe('through an agent, as proxies need it', () => {
     dead = 3;
     expect(await client.get(CONFIG_MAPS, { name: 'a' })).toEqual({ ok: true });
     expect(api.requests).toHaveLength(5);
+  });
+
+  test('a tunnel that opens after its call was called off, or after the end, is closed', async () => {
+    const opening: PromiseWithResolvers<Socket>[] = [];
+    const tunnel: Tunnel = () => {
+      const next = Promise.withResolvers<Socket>();
+      opening.push(next);
+      return next.promise;
+    };
+    const { client } = await start(() => {}, { maxSockets: 1 }, { tunnel });
+    const call = new AbortController();
+    const calledOff = client.get(CONFIG_MAPS, { name: 'a' }, { signal: call.signal }).catch(() => 'called off');
+    const waiting = client.get(CONFIG_MAPS, { name: 'b' }).catch((error: Error) => error.message);
+    await eventually(() => opening.length).toBe(1);
+    call.abort();
+    const sockets = [new Socket(), new Socket()];
+    for (const [at, socket] of sockets.entries()) {
+      await eventually(() => opening.length).toBe(at + 1);
+      if (at === 1) client.close();
+      opening[at]?.resolve(socket);
+      await eventually(() => socket.destroyed).toBe(true);
+    }
+    expect(await calledOff).toBe('called off');
+    expect(await waiting).toMatch(/^get .*: Unreachable/);
   });
 
   test('a call that is called off', async () => {

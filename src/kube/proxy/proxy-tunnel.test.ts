@@ -17,7 +17,7 @@ import { KubeClient } from '../client.ts';
 let dir: string;
 const cleanUp: (() => unknown)[] = [];
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'proxy-agent-'));
+  dir = await mkdtemp(join(tmpdir(), 'proxy-tunnel-'));
   cleanUp.push(() => rm(dir, { recursive: true }));
 });
 afterEach(async () => {
