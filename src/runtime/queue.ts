@@ -78,18 +78,6 @@ export class KeyedQueue<K extends string> {
     this.schedule(key, this.#clock.now());
   }
 
-  /** Due at `at`, or when it is already, whichever is earlier. */
-  addAt(key: K, at: number): void {
-    if (this.#isReady(key)) return;
-    const planned = this.#due.at(key);
-    if (planned === undefined || at < planned) this.schedule(key, at);
-  }
-
-  /** Due after `ms`, or when it is already, whichever is earlier. */
-  addAfter(key: K, ms: number): void {
-    this.addAt(key, this.#clock.now() + ms);
-  }
-
   /** Due at `at`, whatever was planned: a quiet period moves later with each change. */
   schedule(key: K, at: number): void {
     const due = Math.max(at, this.#failed.get(key)?.until ?? at);
