@@ -30,7 +30,7 @@ const FAREWELL_MS = 500;
 // workers' side room.
 const MAX_SOCKETS = 4096;
 
-export async function runControllerCommand(argv: readonly string[], io: Io): Promise<number> {
+export async function run(argv: readonly string[], io: Io): Promise<number> {
   setV8Flags(io.env['NODE_OPTIONS']);
   const parsed = parseSettings(argv, io.env);
   if (!parsed.ok) {
