@@ -70,7 +70,7 @@ export class KeyedQueue<K extends string> {
 
   /** When the key will be handed out: a time that has passed where it waits only for a free worker. */
   dueAt(key: K): number | undefined {
-    return this.#isReady(key) ? this.#clock.now() : this.#due.at(key);
+    return this.#ready.has(key) || this.#again.has(key) ? this.#clock.now() : this.#due.at(key);
   }
 
   /** Due now, whatever was planned. */
@@ -170,10 +170,6 @@ export class KeyedQueue<K extends string> {
   giveBack(key: K): void {
     this.add(key);
     this.done(key);
-  }
-
-  #isReady(key: K): boolean {
-    return this.#ready.has(key) || this.#again.has(key);
   }
 
   #makeReady(key: K): void {

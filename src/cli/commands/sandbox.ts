@@ -89,9 +89,8 @@ async function up(request: SandboxRequest, io: Io): Promise<number> {
 
 function withoutEffect({ given }: SandboxRequest): string {
   const flags = ['nodes', 'api-only', 'binaries'].filter((flag) => given.has(flag)).map((flag) => `--${flag}`);
-  return flags.length === 0
-    ? ''
-    : `without effect on a sandbox that is up: ${flags.join(', ')}; end it with down first\n`;
+  if (flags.length === 0) return '';
+  return `without effect on a sandbox that is up: ${flags.join(', ')}; end it with down first\n`;
 }
 
 /** Starts this program once more as a daemon: the pod runner outlives this command, as the other components do. */
