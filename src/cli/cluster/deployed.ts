@@ -39,15 +39,8 @@ function asAttune(object: KubeObject): readonly Deployed[] {
   });
 }
 
-/** A container of a Deployment, as its program is started. */
-export interface Program {
-  readonly image: string;
-  readonly args: readonly string[];
-  readonly env: Environment;
-}
-
-/** The containers of a Deployment whose image is one of these. */
-export function programsOf(object: KubeObject, images: RegExp): readonly Program[] {
+/** The containers of a Deployment whose image is one of these, as their programs are started. */
+export function programsOf(object: KubeObject, images: RegExp) {
   return listIn(objectAt(object, ['spec', 'template', 'spec'])['containers']).flatMap((container) => {
     const { image, args, env } = objectIn(container);
     if (!images.test(textIn(image))) return [];

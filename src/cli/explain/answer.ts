@@ -53,21 +53,16 @@ function unlessNotWatched(verdict: Verdict, notWatched: readonly NotWatched[]): 
 
 function judged(workload: Workload, ref: SourceRef, snapshot: Snapshot, settings: Settings): Verdict {
   const verdict = snapshot.verdicts.of(workload, ref);
-  const kind = kindNamed(workload.ref.kind) as WorkloadKind;
   const { because, rule } = verdict;
   if (!verdict.reload) {
-    const container = useOf(workload, ref);
-    return { rolls: false, because, rule, cures: verdict.cures, action: undefined, container };
+    const use = workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name);
+    return { rolls: false, because, rule, cures: verdict.cures, action: undefined, container: use?.container ?? 0 };
   }
   const { container } = verdict;
-  const action = actionFor(kind, workload, [verdict], settings);
+  const action = actionFor(kindNamed(workload.ref.kind) as WorkloadKind, workload, [verdict], settings);
   if (action !== 'none') return { rolls: true, because, rule, cures: [], action, container };
   const left = inactionOf(workload);
   return { rolls: false, because: 'nothing-to-do', rule: left.rule, cures: [left.cure], action, container };
-}
-
-function useOf(workload: Workload, ref: SourceRef): number {
-  return workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name)?.container ?? 0;
 }
 
 const CLASSES = 'a SecretProviderClass is known by the pods that mount it, and is neither created nor deleted';
