@@ -2,46 +2,32 @@ import { nearest } from '../config/nearest.ts';
 import { commandWord } from './command-word.ts';
 import type { Io } from './terminal/io.ts';
 
-type Run = (argv: readonly string[], io: Io) => Promise<number>;
-
 interface Command {
   readonly summary: string;
   /** Imported when it is called for: the controller must not carry the sandbox in its memory. */
-  readonly load: () => Promise<Run>;
+  readonly load: () => Promise<{ readonly run: (argv: readonly string[], io: Io) => Promise<number> }>;
 }
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
   controller: {
     summary: 'watch configuration and roll the workloads that asked for it (the default in a pod)',
-    load: async () => (await import('./commands/controller.ts')).runControllerCommand,
+    load: () => import('./commands/controller.ts'),
   },
-  explain: {
-    summary: 'why a workload rolls for a source, or does not',
-    load: async () => (await import('./commands/explain.ts')).runExplain,
-  },
-  impact: {
-    summary: 'which workloads would roll if a source changed',
-    load: async () => (await import('./commands/impact.ts')).runImpact,
-  },
+  explain: { summary: 'why a workload rolls for a source, or does not', load: () => import('./commands/explain.ts') },
+  impact: { summary: 'which workloads would roll if a source changed', load: () => import('./commands/impact.ts') },
   doctor: {
     summary: 'what would change if Attune took over from Stakater Reloader',
-    load: async () => (await import('./commands/doctor.ts')).runDoctor,
+    load: () => import('./commands/doctor.ts'),
   },
-  resume: {
-    summary: 'end every pause that a reloader began, now',
-    load: async () => (await import('./commands/resume.ts')).runResume,
-  },
+  resume: { summary: 'end every pause that a reloader began, now', load: () => import('./commands/resume.ts') },
   sandbox: {
     summary: 'a real control plane on this machine, without containers',
-    load: async () => (await import('./commands/sandbox.ts')).runSandbox,
+    load: () => import('./commands/sandbox.ts'),
   },
-  version: {
-    summary: 'which version this is',
-    load: async () => (await import('./commands/version.ts')).runVersion,
-  },
+  version: { summary: 'which version this is', load: () => import('./commands/version.ts') },
   tour: {
     summary: 'a guided tour: sandbox, demo application, controller, and a change that arrives',
-    load: async () => (await import('./commands/tour.ts')).runTour,
+    load: () => import('./commands/tour.ts'),
   },
 };
 
@@ -66,14 +52,14 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   const { word, rest, isFirst } = found;
   if (word === 'help') return await help(rest, io);
   const command = commandNamed(word);
-  if (command) return (await command.load())(rest, io);
+  if (command) return (await command.load()).run(rest, io);
   const mayBeStray = !isFirst && (isPod(io) || (io.terminal.isTTY !== true && guessFor(word) === undefined));
   return mayBeStray ? await controller(argv, io) : refuse(word, io);
 }
 
 /** Flags alone are the controller's, as Stakater's manifests call it; a person who types the name gets an overview. */
 async function withoutCommand(argv: readonly string[], io: Io): Promise<number> {
-  if (argv.includes('--version')) return (await commandNamed('version')?.load())?.([], io) ?? 1;
+  if (argv.includes('--version')) return (await import('./commands/version.ts')).run([], io);
   const asksForHelp = argv.length === 1 && /^(--help|-h)$/.test(argv[0] ?? '');
   const isBare = argv.length === 0 && io.terminal.isTTY === true && !isPod(io);
   if (asksForHelp || isBare) io.stdout(`${USAGE}\n`);
@@ -84,7 +70,7 @@ async function withoutCommand(argv: readonly string[], io: Io): Promise<number> 
 async function help(words: readonly string[], io: Io): Promise<number> {
   const [word] = words;
   const command = word === undefined ? undefined : commandNamed(word);
-  if (command) return (await command.load())(['--help'], io);
+  if (command) return (await command.load()).run(['--help'], io);
   if (word !== undefined && !word.startsWith('-')) return refuse(word, io);
   io.stdout(`${USAGE}\n`);
   return 0;
@@ -98,7 +84,8 @@ function refuse(word: string, io: Io): number {
 
 const guessFor = (word: string): string | undefined => nearest(word, Object.keys(COMMANDS));
 
-const controller: Run = async (argv, io) => (await commandNamed('controller')?.load())?.(argv, io) ?? 1;
+const controller = async (argv: readonly string[], io: Io): Promise<number> =>
+  (await import('./commands/controller.ts')).run(argv, io);
 
 const commandNamed = (word: string): Command | undefined =>
   Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;

@@ -1,48 +1,34 @@
 import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
 import { GROUPS, type Group, type Option } from '../config/options/option.ts';
-import { type OptionTable, rowsOf } from '../config/options/option-table.ts';
+import { rowsOf } from '../config/options/option-table.ts';
 import type { Layout } from './terminal/layout.ts';
 import { type Paint, painter, wrapped } from './terminal/table.ts';
 
-/** What `--help` says about a command that runs until it is stopped. */
-interface CommandText {
-  readonly purpose: string;
-  readonly usage: string;
-  readonly name: string;
-  readonly options: OptionTable;
-  readonly examples: readonly (readonly [string, string])[];
-}
+const PURPOSE = 'Brings a changed ConfigMap or Secret to every workload that asked for it: once, in order, never lost.';
 
-const CONTROLLER: CommandText = {
-  purpose: 'Brings a changed ConfigMap or Secret to every workload that asked for it: once, in order, never lost.',
-  usage: 'attune [controller] [flags]',
-  name: 'attune controller',
-  options: CONTROLLER_OPTIONS,
-  examples: [
-    ['attune controller', 'Everything in all namespaces, by the annotations on the workloads.'],
-    [
-      'attune controller --auto-reload-all --namespaces-to-ignore=kube-system',
-      'No annotations needed, except to opt out.',
-    ],
-    ['attune controller --namespaces=shop,blog --reload-strategy=annotations', 'Two namespaces, with Roles only.'],
-    ['attune controller --compat=stakater', 'As Stakater Reloader v1 does it.'],
+const EXAMPLES = [
+  ['attune controller', 'Everything in all namespaces, by the annotations on the workloads.'],
+  [
+    'attune controller --auto-reload-all --namespaces-to-ignore=kube-system',
+    'No annotations needed, except to opt out.',
   ],
-};
+  ['attune controller --namespaces=shop,blog --reload-strategy=annotations', 'Two namespaces, with Roles only.'],
+  ['attune controller --compat=stakater', 'As Stakater Reloader v1 does it.'],
+] as const;
 
-export const controllerHelp = (layout: Layout): string => commandHelp(CONTROLLER, layout);
-
-/** Every option of the table, by group. */
-function commandHelp({ purpose, usage, name, options, examples }: CommandText, layout: Layout): string {
+/** What `attune controller --help` says: every option, by group. */
+export function controllerHelp(layout: Layout): string {
   const paint = painter(layout);
-  const rows = rowsOf(options).map(([, option]) => option);
+  const rows = rowsOf(CONTROLLER_OPTIONS).map(([, option]) => option);
   const groups = (Object.keys(GROUPS) as Group[]).map((group) => {
     const listed = rows.filter((option) => option.group === group);
     return `${paint('bold', GROUPS[group])}\n${listed.map((option) => row(option, layout, paint)).join('')}`;
   });
-  const shown = examples.map(([command, says]) => `  ${paint('cyan', command)}\n${indented(says, layout)}`);
+  const shown = EXAMPLES.map(([command, says]) => `  ${paint('cyan', command)}\n${indented(says, layout)}`);
+  const help = `attune controller ${paint('cyan', '--help')}, ${paint('cyan', '-h')}`;
   return [
-    indented(purpose, layout, 0),
-    `${paint('bold', 'Usage')}\n  ${usage}\n  ${name} ${paint('cyan', '--help')}, ${paint('cyan', '-h')}\n`,
+    indented(PURPOSE, layout, 0),
+    `${paint('bold', 'Usage')}\n  attune [controller] [flags]\n  ${help}\n`,
     ...groups,
     `${paint('bold', 'Examples')}\n${shown.join('')}`,
   ].join('\n');

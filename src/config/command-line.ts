@@ -66,8 +66,7 @@ function readLong(reading: Reading, word: string): void {
   }
   const flag = reading.flags.get(name);
   if (!flag) {
-    const candidate = nearest(name, reading.flags.keys());
-    reading.problems.push(`unknown flag: --${name}${candidate === undefined ? '' : `, did you mean --${candidate}?`}`);
+    reading.problems.push(`unknown flag: --${name}${hintFor(name, reading)}`);
     return;
   }
   const value = equals >= 0 ? word.slice(equals + 1) : flag.bare ? 'true' : reading.rest.pop();
@@ -84,9 +83,13 @@ function readShort(reading: Reading, word: string): void {
     return;
   }
   const unknown = letters.replace(/^h+/, '').charAt(0);
-  const candidate = nearest(letters.split('=')[0] ?? '', reading.flags.keys());
-  const hint = candidate === undefined ? '' : `, did you mean --${candidate}?`;
+  const hint = hintFor(letters.split('=')[0] ?? '', reading);
   reading.problems.push(`unknown shorthand flag: '${unknown}' in ${withoutValue(word)}${hint}`);
+}
+
+function hintFor(name: string, { flags }: Reading): string {
+  const candidate = nearest(name, flags.keys());
+  return candidate === undefined ? '' : `, did you mean --${candidate}?`;
 }
 
 /** A value may be a credential, and problems are printed. */

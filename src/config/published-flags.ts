@@ -1,7 +1,7 @@
+import type { WatchedNamespaces } from '../domain/controller-options.ts';
 import type { CommandLine } from './command-line.ts';
 import { CONTROLLER_OPTIONS } from './options/controller.ts';
 import { type Environment, rowsOf } from './options/option-table.ts';
-import type { WatchedNamespaces } from './watched-namespaces.ts';
 
 /** The settings that everybody may know. */
 export interface PublishedFlags {

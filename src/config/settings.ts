@@ -1,19 +1,11 @@
 import { type AnnotationKeys, DEFAULT_KEYS } from '../api/annotations.ts';
-import { type KindName, WORKLOAD_KINDS } from '../api/kinds.ts';
+import { WORKLOAD_KINDS } from '../api/kinds.ts';
+import type { ControllerOptions } from '../domain/controller-options.ts';
 import { type Diagnostics, quote } from './diagnostics.ts';
 import { selectorOf } from './label-selector.ts';
 import type { ControllerValues } from './options/controller.ts';
 import type { PublishedFlags } from './published-flags.ts';
-import { type WatchedNamespaces, watchedNamespaces } from './watched-namespaces.ts';
-
-interface AlertSettings {
-  readonly enabled: boolean;
-  readonly url: string;
-  readonly sink: 'slack' | 'teams' | 'gchat' | 'raw';
-  /** Undefined: no prefix at all. */
-  readonly additionalInfo: string | undefined;
-  readonly proxy: string;
-}
+import { watchedNamespaces } from './watched-namespaces.ts';
 
 /** Options that need no word of their own: they are taken over as they were read. */
 const AS_READ = [
@@ -44,21 +36,10 @@ const AS_READ = [
 type AsRead = Pick<ControllerValues, (typeof AS_READ)[number]>;
 
 /** Everything that flags and environment decide, checked and in the words of the program. */
-export interface Settings extends AsRead {
-  readonly compat: boolean;
-  readonly scope: WatchedNamespaces;
-  readonly resourceLabelSelector: string | undefined;
-  readonly resourcesToIgnore: ReadonlySet<'configmaps' | 'secrets'>;
+export interface Settings extends ControllerOptions, AsRead {
   /** As written; `ignoredKinds` is what it means. */
   readonly ignoredWorkloadTypes: readonly string[];
-  readonly ignoredKinds: ReadonlySet<KindName>;
-  readonly keys: AnnotationKeys;
-  readonly quietPeriodMs: number;
-  readonly maxWaitMs: number;
-  readonly catchUpMaxMs: number;
-  readonly alerts: AlertSettings;
-  /** '': the environment does not say. */
-  readonly ownNamespace: string;
+  readonly alerts: ReturnType<typeof alertsOf>;
   /** '': reloader-meta-info is not written. */
   readonly metaInfoNamespace: string;
   readonly published: PublishedFlags;
@@ -131,10 +112,11 @@ function keysOf(values: ControllerValues): AnnotationKeys {
 
 const SINKS = ['slack', 'teams', 'gchat'] as const;
 
-const alertsOf = (values: ControllerValues): AlertSettings => ({
+const alertsOf = (values: ControllerValues) => ({
   enabled: values.alertOnReload,
   url: values.alertWebhookUrl.trim(),
-  sink: SINKS.find((sink) => sink === values.alertSink.trim().toLowerCase()) ?? 'raw',
+  sink: SINKS.find((sink) => sink === values.alertSink.trim().toLowerCase()) ?? ('raw' as const),
+  /** Undefined: no prefix at all. */
   additionalInfo: values.alertAdditionalInfo?.trim(),
   proxy: values.alertWebhookProxy.trim(),
 });

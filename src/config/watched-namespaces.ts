@@ -1,12 +1,7 @@
+import type { WatchedNamespaces } from '../domain/controller-options.ts';
 import { type Diagnostics, quote } from './diagnostics.ts';
 import { selectorOf } from './label-selector.ts';
 import type { ControllerValues } from './options/controller.ts';
-
-/** Which namespaces are watched. */
-export type WatchedNamespaces =
-  | { readonly mode: 'global'; readonly ignore: readonly string[]; readonly selector: string | undefined }
-  /** Nothing cluster-wide is asked for: Roles in these namespaces are enough. */
-  | { readonly mode: 'namespaces'; readonly namespaces: readonly string[] };
 
 /** --namespaces, then KUBERNETES_NAMESPACE, then everything. */
 export function watchedNamespaces(values: ControllerValues, diagnostics: Diagnostics): WatchedNamespaces {

@@ -1,3 +1,4 @@
+import type { ControllerOptions } from '../domain/controller-options.ts';
 import { refOfKey, type WorkloadKey } from '../domain/workload/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -13,7 +14,6 @@ import type { Leadership } from './leadership.ts';
 import { rewriteRecords } from './ledger/old-records.ts';
 import { type KeyReport, ownKey } from './ledger/own-key.ts';
 import { createLiveModel, type LiveModel } from './live-model.ts';
-import type { ControllerOptions } from './options.ts';
 import type { Report } from './report/report.ts';
 import { reconcile } from './write/reconcile.ts';
 import { setbackOf } from './write/setback.ts';

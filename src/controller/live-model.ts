@@ -1,4 +1,5 @@
 import type { SourceRef } from '../api/sources.ts';
+import type { ControllerOptions } from '../domain/controller-options.ts';
 import { ABSENT, lifecycleOf, UNKNOWN } from '../domain/ledger/applied.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
 import type { LedgerKey } from '../model/ledger/ledger-key.ts';
@@ -14,7 +15,6 @@ import type { Readiness } from './follow/readiness.ts';
 import { SourceReader } from './follow/source-reader.ts';
 import { Watches } from './follow/watches.ts';
 import { Checkpoint } from './ledger/checkpoint.ts';
-import type { ControllerOptions } from './options.ts';
 
 /** What is known of the cluster, kept up to date by watches. Reads the cluster, and writes nothing but the checkpoint. */
 export function createLiveModel(

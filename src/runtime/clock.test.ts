@@ -22,7 +22,7 @@ test.each(JUMPS)('a wall clock that is set by %i ms makes nothing due earlier or
   const queue = new KeyedQueue<string>({ clock, backoff: { baseMs: 100, capMs: 1000 }, random: () => 1 });
   queue.schedule('changed', clock.now() + 100);
   queue.retry('failed');
-  queue.addAfter('held', 100);
+  queue.schedule('held', clock.now() + 100);
   clock.jump(ms);
   clock.advance(99);
   const taken = [queue.take(), queue.take(), queue.take()];

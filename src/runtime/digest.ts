@@ -19,16 +19,11 @@ export function createDigest(secret: Uint8Array): Digest {
     fingerprint(pieces) {
       const mark = createHash('sha1');
       const exact = createHmac('sha256', key);
-      let first = true;
-      for (const piece of pieces) {
-        mark.update(first ? `${piece.key}=` : `;${piece.key}=`);
-        first = false;
+      for (const [index, piece] of pieces.entries()) {
+        mark.update(index === 0 ? `${piece.key}=` : `;${piece.key}=`);
         digestPiece(piece, mark, exact);
       }
-      return {
-        exact: exact.digest().toString('base64url', 0, EXACT_BYTES),
-        mark: mark.digest('hex'),
-      };
+      return { exact: exact.digest().toString('base64url', 0, EXACT_BYTES), mark: mark.digest('hex') };
     },
     text: (value) => createHmac('sha256', key).update(value).digest('hex').slice(0, TEXT_DIGITS),
   };

@@ -27,16 +27,9 @@ export class DueTimes<K> {
 
   set(key: K, at: number): void {
     this.#order += 1;
-    const known = this.#entries.get(key);
-    if (known) {
-      known.at = at;
-      known.order = this.#order;
-      this.#settle(known);
-      return;
-    }
-    const entry = { key, at, order: this.#order, index: this.#heap.length };
-    this.#entries.set(key, entry);
-    this.#heap.push(entry);
+    const entry = this.#entries.get(key) ?? this.#append(key);
+    entry.at = at;
+    entry.order = this.#order;
     this.#settle(entry);
   }
 
@@ -60,9 +53,11 @@ export class DueTimes<K> {
     return entry.key;
   }
 
-  clear(): void {
-    this.#heap.length = 0;
-    this.#entries.clear();
+  #append(key: K): Entry<K> {
+    const entry = { key, at: 0, order: 0, index: this.#heap.length };
+    this.#entries.set(key, entry);
+    this.#heap.push(entry);
+    return entry;
   }
 
   #place(entry: Entry<K>, index: number): void {

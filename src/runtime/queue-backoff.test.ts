@@ -42,7 +42,6 @@ describe('failures', () => {
     const queue = queueAt(clock);
     await fail(queue, 'a');
     queue.add('a');
-    queue.addAt('a', 1);
     queue.schedule('a', 50);
     clock.advance(99);
     expect(await takeAll(queue)).toEqual([]);

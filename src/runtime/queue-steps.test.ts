@@ -36,13 +36,6 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   ),
   fc.tuple(anyKey, anyMs).map(
     ([key, ms]): Step =>
-      ({ queue, owed }) => {
-        queue.addAfter(key, ms);
-        owed.add(key);
-      },
-  ),
-  fc.tuple(anyKey, anyMs).map(
-    ([key, ms]): Step =>
       ({ queue, clock, owed }) => {
         queue.schedule(key, clock.now() + ms);
         owed.add(key);

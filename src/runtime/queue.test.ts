@@ -45,25 +45,11 @@ describe('what is due later', () => {
   test('a key comes when it is due, not before', async () => {
     const clock = virtualClock();
     const queue = queueAt(clock);
-    queue.addAfter('a', 10);
+    queue.schedule('a', 10);
     clock.advance(9);
     expect(await takeAll(queue)).toEqual([]);
     clock.advance(1);
     expect(await queue.take()).toBe('a');
-  });
-
-  test('addAt: the earlier due time wins', async () => {
-    const clock = virtualClock();
-    const queue = queueAt(clock);
-    queue.addAt('a', 1000);
-    queue.addAt('a', 10);
-    queue.addAt('a', 5000);
-    expect(queue.dueAt('a')).toBe(10);
-    clock.advance(10);
-    expect(await queue.take()).toBe('a');
-    queue.done('a');
-    clock.advance(10_000);
-    expect(await takeAll(queue)).toEqual([]);
   });
 
   test('schedule: the last due time wins, also over a key that is due already', async () => {

@@ -70,24 +70,12 @@ export class KeyedQueue<K extends string> {
 
   /** When the key will be handed out: a time that has passed where it waits only for a free worker. */
   dueAt(key: K): number | undefined {
-    return this.#isReady(key) ? this.#clock.now() : this.#due.at(key);
+    return this.#ready.has(key) || this.#again.has(key) ? this.#clock.now() : this.#due.at(key);
   }
 
   /** Due now, whatever was planned. */
   add(key: K): void {
     this.schedule(key, this.#clock.now());
-  }
-
-  /** Due at `at`, or when it is already, whichever is earlier. */
-  addAt(key: K, at: number): void {
-    if (this.#isReady(key)) return;
-    const planned = this.#due.at(key);
-    if (planned === undefined || at < planned) this.schedule(key, at);
-  }
-
-  /** Due after `ms`, or when it is already, whichever is earlier. */
-  addAfter(key: K, ms: number): void {
-    this.addAt(key, this.#clock.now() + ms);
   }
 
   /** Due at `at`, whatever was planned: a quiet period moves later with each change. */
@@ -182,10 +170,6 @@ export class KeyedQueue<K extends string> {
   giveBack(key: K): void {
     this.add(key);
     this.done(key);
-  }
-
-  #isReady(key: K): boolean {
-    return this.#ready.has(key) || this.#again.has(key);
   }
 
   #makeReady(key: K): void {

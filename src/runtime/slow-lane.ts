@@ -19,22 +19,14 @@ interface SlowLaneOptions<K extends string> {
  * they came, and hold no worker either.
  */
 export class SlowLane<K extends string> {
-  readonly #queue: KeyedQueue<K>;
-  readonly #signal: AbortSignal;
-  readonly #places: number;
-  readonly #handle: (key: K) => Promise<void>;
+  readonly #options: SlowLaneOptions<K>;
   readonly #inside = new Map<string, number>();
   readonly #outside = new Map<string, K[]>();
   #taken = 0;
-  readonly #broken: (error: unknown) => void;
   #onEmpty: (() => void) | undefined;
 
-  constructor({ queue, signal, places, handle, broken }: SlowLaneOptions<K>) {
-    this.#queue = queue;
-    this.#signal = signal;
-    this.#places = places;
-    this.#handle = handle;
-    this.#broken = broken;
+  constructor(options: SlowLaneOptions<K>) {
+    this.#options = options;
   }
 
   /** True: the key's namespace has had its share of the places; the key is handled when others of it are done. */
@@ -54,7 +46,7 @@ export class SlowLane<K extends string> {
     handled.then(() => {
       this.#count(namespace, -1);
       this.#letIn();
-    }, this.#broken);
+    }, this.#options.broken);
   }
 
   /** Resolves when nobody is inside or waits. */
@@ -67,11 +59,11 @@ export class SlowLane<K extends string> {
   }
 
   #hasRoom(namespace: string): boolean {
-    return (this.#inside.get(namespace) ?? 0) < Math.ceil((this.#places - this.#taken) / 2);
+    return this.#insideOf(namespace) < Math.ceil((this.#options.places - this.#taken) / 2);
   }
 
   #count(namespace: string, by: 1 | -1): void {
-    const inside = (this.#inside.get(namespace) ?? 0) + by;
+    const inside = this.#insideOf(namespace) + by;
     this.#taken += by;
     if (inside > 0) this.#inside.set(namespace, inside);
     else this.#inside.delete(namespace);
@@ -79,11 +71,12 @@ export class SlowLane<K extends string> {
 
   /** The namespace with the fewest keys inside goes first. */
   #letIn(): void {
+    const { queue, signal, handle } = this.#options;
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       // What is planned for later comes again by itself, and then with all that happened until then.
-      if (this.#queue.dueAt(next) !== undefined) this.#queue.done(next);
-      else if (this.#signal.aborted) this.#queue.giveBack(next);
-      else this.enter(next, this.#handle(next));
+      if (queue.dueAt(next) !== undefined) queue.done(next);
+      else if (signal.aborted) queue.giveBack(next);
+      else this.enter(next, handle(next));
     }
     if (this.#taken === 0) this.#onEmpty?.();
   }
@@ -93,7 +86,7 @@ export class SlowLane<K extends string> {
     for (const namespace of this.#outside.keys()) {
       if (first === undefined || this.#insideOf(namespace) < this.#insideOf(first)) first = namespace;
     }
-    if (first === undefined || !(this.#signal.aborted || this.#hasRoom(first))) return undefined;
+    if (first === undefined || !(this.#options.signal.aborted || this.#hasRoom(first))) return undefined;
     const waiting = this.#outside.get(first) ?? [];
     const key = waiting.shift();
     if (waiting.length === 0) this.#outside.delete(first);

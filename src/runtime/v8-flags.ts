@@ -1,12 +1,7 @@
 import { holdYoungGeneration } from './young-generation.ts';
 
-interface Setting {
-  readonly flag: string;
-  /** What a user may have said about the same thing. */
-  readonly topic: RegExp;
-}
-
-const SETTINGS: readonly Setting[] = [
+/** Each with what a user may have said about the same thing. */
+const SETTINGS = [
   // The optimising compilers cost 10 to 25 MB here and save no time: what takes time is the network, JSON and hashing,
   // and none of these is JavaScript.
   { flag: '--no-opt', topic: /^--(no-?)?(opt|turbofan)$/ },

@@ -32,7 +32,7 @@ export interface Alerts {
   drain(deadlineMs: number): Promise<void>;
 }
 
-export interface AlertDeps {
+interface AlertDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics: Pick<ControllerMetrics, 'increment'>;
@@ -46,6 +46,8 @@ interface Sink {
 
 const succeeded = (status: number): boolean => status >= 200 && status < 300;
 
+const TEXT = { contentType: 'application/json', body: (text: string) => JSON.stringify({ text }) };
+
 const SINKS: Readonly<Record<AlertSettings['sink'], Sink>> = {
   slack: {
     contentType: 'application/json',
@@ -53,12 +55,8 @@ const SINKS: Readonly<Record<AlertSettings['sink'], Sink>> = {
     accepts: succeeded,
   },
   // Stakater takes the 202 of Power Automate for an error, although the message has arrived.
-  teams: { contentType: 'application/json', body: (text) => JSON.stringify({ text }), accepts: succeeded },
-  gchat: {
-    contentType: 'application/json',
-    body: (text) => JSON.stringify({ text }),
-    accepts: (status) => status === 200,
-  },
+  teams: { ...TEXT, accepts: succeeded },
+  gchat: { ...TEXT, accepts: (status) => status === 200 },
   raw: { contentType: 'text/plain', body: (text) => text.replaceAll('*', ''), accepts: succeeded },
 };
 
@@ -81,23 +79,17 @@ export function createAlerts(settings: AlertSettings, { log, clock, metrics }: A
   async function deliver(text: string, attempt: number, signal: AbortSignal): Promise<number | undefined> {
     if (!url) return undefined;
     const body = sink.body(text);
-    const delivery = await deliveryOf(
-      post({ url, proxy, contentType: sink.contentType, body, timeoutMs: TIMEOUT_MS, signal }),
-    );
-    if ('status' in delivery && sink.accepts(delivery.status)) {
+    const request = { url, proxy, contentType: sink.contentType, body, timeoutMs: TIMEOUT_MS, signal };
+    const { status, retryAfterMs, error }: Delivery = await post(request).catch(noAnswer);
+    if (status !== undefined && sink.accepts(status)) {
       metrics.increment('attune_alerts_total', { result: 'success' });
       return undefined;
     }
-    const fields = {
-      sink: settings.sink,
-      host: url.host,
-      attempt,
-      error: 'status' in delivery ? `status ${delivery.status}` : delivery.error,
-    };
-    if (attempt < ATTEMPTS && isTransient(delivery) && !signal.aborted) {
+    const fields = { sink: settings.sink, host: url.host, attempt, error: error ?? `status ${status}` };
+    if (attempt < ATTEMPTS && isTransient(status) && !signal.aborted) {
       // Reported at the first failure, not only after the last attempt.
       log[attempt === 1 ? 'error' : 'debug']('alert not delivered, trying again', fields);
-      return Math.min(BACKOFF.capMs, retryAfterMs(delivery) ?? upperJitter(attempt, BACKOFF, Math.random));
+      return Math.min(BACKOFF.capMs, retryAfterMs ?? upperJitter(attempt, BACKOFF, Math.random));
     }
     metrics.increment('attune_alerts_total', { result: 'error' });
     log.error('alert not delivered', fields);
@@ -133,13 +125,10 @@ function httpUrl(text: string): URL | undefined {
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-type Delivery = PostAnswer | { readonly error: string };
+/** An answer, or why there is none. */
+type Delivery = Partial<PostAnswer> & { readonly error?: string };
 
-const deliveryOf = (answer: Promise<PostAnswer>): Promise<Delivery> =>
-  answer.catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
+const noAnswer = (error: unknown): Delivery => ({ error: error instanceof Error ? error.message : String(error) });
 
-const isTransient = (delivery: Delivery): boolean =>
-  !('status' in delivery) || delivery.status === 408 || delivery.status === 429 || delivery.status >= 500;
-
-const retryAfterMs = (delivery: Delivery): number | undefined =>
-  'status' in delivery ? delivery.retryAfterMs : undefined;
+const isTransient = (status: number | undefined): boolean =>
+  status === undefined || status === 408 || status === 429 || status >= 500;

@@ -33,9 +33,8 @@ export function createLog(settings: LogSettings): Log {
   const format = settings.format === 'json' ? toJson : toText;
   const at =
     (level: Level) =>
-    (message: string, fields?: LogFields): void => {
-      settings.write(format({ time: timestamp(settings.now()), level, msg: message }, fields));
-    };
+    (msg: string, fields: LogFields = {}): void =>
+      settings.write(format({ time: timestamp(settings.now()), level, msg }, sorted(fields)));
   // A level that is off costs one empty call: nothing is put together.
   const pick = (level: Level) => (LEVELS.indexOf(level) < threshold ? silent : at(level));
   const log = { debug: pick('debug'), info: pick('info'), warn: pick('warning'), error: pick('error') };
@@ -55,20 +54,17 @@ function levelNamed(name: string): Level | undefined {
 /** RFC 3339 with seconds. */
 const timestamp = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
-interface Header {
-  readonly time: string;
-  readonly level: string;
-  readonly msg: string;
-}
+type Entry = readonly [string, string | number | boolean | undefined];
 
-const toText = (header: Header, fields: LogFields = {}): string =>
-  `${[...Object.entries(header), ...sorted(fields)].map(([key, value]) => `${key}=${quoted(String(value))}`).join(' ')}\n`;
+/** What every line has. */
+type Header = Readonly<Record<'time' | 'level' | 'msg', string>>;
+
+const toText = (header: Header, fields: readonly Entry[]): string =>
+  `${[...Object.entries(header), ...fields].map(([key, value]) => `${key}=${quoted(String(value))}`).join(' ')}\n`;
 
 /** encoding/json sorts the keys of a map, the header's among them. */
-const toJson = (header: Header, fields: LogFields = {}): string =>
-  `${JSON.stringify(Object.fromEntries([...sorted(fields), ...Object.entries(header)].sort(byKey)))}\n`;
-
-type Entry = readonly [string, string | number | boolean | undefined];
+const toJson = (header: Header, fields: readonly Entry[]): string =>
+  `${JSON.stringify(Object.fromEntries([...fields, ...Object.entries(header)].sort(byKey)))}\n`;
 
 const byKey = ([a]: Entry, [b]: Entry): number => (a < b ? -1 : 1);
 

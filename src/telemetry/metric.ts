@@ -15,19 +15,19 @@ export type MetricTable = Readonly<Record<string, Metric<'counter' | 'gauge' | '
 
 type Extra<Label extends string> = Partial<Pick<Metric<never, Label>, 'initial' | 'mended'>>;
 
+const PLAIN = { buckets: [], initial: [], mended: '' } as const;
+
 export const counter = <const Label extends string>(
   labels: readonly Label[],
   help: string,
   extra: Extra<NoInfer<Label>> = {},
-): Metric<'counter', Label> => ({ type: 'counter', labels, help, buckets: [], initial: [], mended: '', ...extra });
+): Metric<'counter', Label> => ({ type: 'counter', labels, help, ...PLAIN, ...extra });
 
 export const gauge = <const Label extends string>(labels: readonly Label[], help: string): Metric<'gauge', Label> => ({
   type: 'gauge',
   labels,
   help,
-  buckets: [],
-  initial: [],
-  mended: '',
+  ...PLAIN,
 });
 
 export const histogram = <const Label extends string>(
@@ -35,4 +35,4 @@ export const histogram = <const Label extends string>(
   buckets: readonly number[],
   help: string,
   mended = '',
-): Metric<'histogram', Label> => ({ type: 'histogram', labels, help, buckets, initial: [], mended });
+): Metric<'histogram', Label> => ({ type: 'histogram', labels, help, ...PLAIN, buckets, mended });

@@ -23,7 +23,9 @@ export function createOutbox<T>(deliver: Deliver<T>, limit: number, clock: Clock
   let closed = false;
 
   async function run(): Promise<void> {
-    for (const item of consume(waiting)) {
+    // It is removed only when it is done, so that it counts as waiting until then.
+    for (; waiting.length > 0; waiting.shift()) {
+      const item = waiting[0] as T;
       for (let attempt = 1; !signal.aborted; attempt++) {
         const againInMs = await deliver(item, attempt, signal);
         if (againInMs === undefined) break;
@@ -48,14 +50,4 @@ export function createOutbox<T>(deliver: Deliver<T>, limit: number, clock: Clock
       callOff();
     },
   };
-}
-
-/** Yields the first item and removes it when the next one is asked for, until none is left. */
-function* consume<T>(items: T[]): Generator<T> {
-  for (;;) {
-    const [item] = items;
-    if (items.length === 0) return;
-    yield item as T;
-    items.shift();
-  }
 }

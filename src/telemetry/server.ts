@@ -77,12 +77,12 @@ export function createServer(settings: ServerSettings): TelemetryServer {
 const portOf = (server: Server): number | undefined => (server.address() as AddressInfo | null)?.port;
 
 function answer(settings: ServerSettings, { method, url = '' }: IncomingMessage): Answer {
-  const path = url.split('?')[0];
-  const handler = handlerFor(settings, path);
+  const path = url.split('?')[0] ?? '';
+  const handler = HANDLERS.get(path);
   if (!handler) return { status: 404, body: 'not found\n' };
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'only GET and HEAD\n' };
   try {
-    return handler();
+    return handler(settings);
   } catch (error) {
     // A bug in what is shown must not end the program that is watched.
     settings.log.error('page cannot be shown', { path, error: String(error) });
@@ -90,17 +90,13 @@ function answer(settings: ServerSettings, { method, url = '' }: IncomingMessage)
   }
 }
 
-function handlerFor({ live, ready, render }: ServerSettings, path: string | undefined): (() => Answer) | undefined {
-  switch (path) {
-    case '/metrics':
-      return () => ({ status: 200, body: render() });
-    case '/live':
-    case '/healthz':
-      // As upstream: 500 without a body.
-      return () => (live() ? { status: 200, body: 'alive' } : { status: 500, body: '' });
-    case '/readyz':
-      return () => (ready() ? { status: 200, body: 'ready' } : { status: 503, body: 'not ready' });
-    default:
-      return undefined;
-  }
-}
+// As upstream: 500 without a body.
+const health = ({ live }: ServerSettings): Answer =>
+  live() ? { status: 200, body: 'alive' } : { status: 500, body: '' };
+
+const HANDLERS = new Map<string, (settings: ServerSettings) => Answer>([
+  ['/metrics', ({ render }) => ({ status: 200, body: render() })],
+  ['/live', health],
+  ['/healthz', health],
+  ['/readyz', ({ ready }) => (ready() ? { status: 200, body: 'ready' } : { status: 503, body: 'not ready' })],
+]);

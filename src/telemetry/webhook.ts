@@ -15,6 +15,7 @@ const BACKOFF = { baseMs: 500, capMs: 60_000 };
 
 /** Stakater's payload: it does not say what changed. */
 const BODY = JSON.stringify({ webhook: 'update successful' });
+const REQUEST = { proxy: undefined, contentType: 'application/json', body: BODY, timeoutMs: TIMEOUT_MS };
 
 /**
  * `--webhook-url`: any answer counts as delivered. While nobody answers, nothing is given up: as all payloads are alike,
@@ -25,16 +26,8 @@ export function createWebhook(address: string, { log, clock }: { readonly log: L
   const outbox = createOutbox(deliver, Number.POSITIVE_INFINITY, clock);
 
   async function deliver(_: null, attempt: number, signal: AbortSignal): Promise<number | undefined> {
-    const request = {
-      url,
-      proxy: undefined,
-      contentType: 'application/json',
-      body: BODY,
-      timeoutMs: TIMEOUT_MS,
-      signal,
-    };
     try {
-      const { status, body } = await post(request);
+      const { status, body } = await post({ ...REQUEST, url, signal });
       log.info('webhook answered', { host: url.host, status, body });
       return undefined;
     } catch (error) {

@@ -10,7 +10,7 @@ import type { Io } from '../terminal/io.ts';
 import { type Layout, layoutFor } from '../terminal/layout.ts';
 
 /** A command that speaks to a cluster: what is common to all of them is done here. */
-export interface ClusterCommand<T> {
+interface ClusterCommand<T> {
   readonly name: string;
   readonly usage: string;
   readonly flags?: readonly OwnFlag[];
@@ -45,27 +45,28 @@ export const clusterUsage = (everywhere: string): string => `
 /** For commands about one object. */
 export const CLUSTER_USAGE = clusterUsage("the namespace of the kubeconfig's context");
 
+/** The command as `attune` runs it. */
+export const clusterCommand =
+  <T>(command: ClusterCommand<T>) =>
+  (argv: readonly string[], io: Io): Promise<number> =>
+    runCommand(command, argv, io);
+
 /** 0: done. 1: it could not be done. 2: the command line is wrong. */
-export async function runClusterCommand<T>(
-  { name, usage, flags = [], read, run, failure = 1 }: ClusterCommand<T>,
-  argv: readonly string[],
-  io: Io,
-): Promise<number> {
+async function runCommand<T>(command: ClusterCommand<T>, argv: readonly string[], io: Io): Promise<number> {
+  const { name, usage, flags = [], read, run, failure = 1 } = command;
   const request = readRequest(argv, [...CLUSTER_FLAGS, ...flags]);
   if (request.help) {
     io.stdout(usage);
     return 0;
   }
   const home = request.own.get('attune-namespace');
-  const misnamed = home === undefined || isNamespaceName(home) ? [] : [notANamespace(home)];
   const parsed = parseSettings(request.controller, home === undefined ? io.env : { ...io.env, ATTUNE_NAMESPACE: home });
   const wanted = read(request);
-  if (request.problems.length + misnamed.length > 0 || !parsed.ok || typeof wanted === 'string') {
-    const problems = [...request.problems, ...misnamed, ...(parsed.ok ? [] : parsed.problems)];
-    if (typeof wanted === 'string') problems.push(wanted);
-    io.stderr(
-      `${problems.map((problem) => `attune ${name}: ${problem}\n`).join('')}attune ${name} --help tells more\n`,
-    );
+  const problems = [...request.problems, ...misnamed(home), ...(parsed.ok ? [] : parsed.problems)];
+  if (typeof wanted === 'string') problems.push(wanted);
+  if (problems.length > 0 || !parsed.ok || typeof wanted === 'string') {
+    const lines = problems.map((problem) => `attune ${name}: ${problem}\n`);
+    io.stderr(`${lines.join('')}attune ${name} --help tells more\n`);
     return 2;
   }
   try {
@@ -81,8 +82,10 @@ export async function runClusterCommand<T>(
   }
 }
 
-const notANamespace = (name: string): string =>
-  `--attune-namespace must be the name of a namespace, not ${quote(name)}`;
+const misnamed = (home: string | undefined): readonly string[] =>
+  home === undefined || isNamespaceName(home)
+    ? []
+    : [`--attune-namespace must be the name of a namespace, not ${quote(home)}`];
 
 /** What is wrong with words where only flags are understood; one that is no name may be a credential. */
 export function refusedOperands({ operands }: Request): string | undefined {

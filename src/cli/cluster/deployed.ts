@@ -5,7 +5,7 @@ import type { Environment } from '../../config/options/option-table.ts';
 import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { listAll } from '../../model/list-all.ts';
 
 /** An Attune that a Deployment runs, with the settings that its flags and variables amount to. */
 export interface Deployed {
@@ -23,15 +23,10 @@ const IMAGE = /(?:^|\/)attune(?:[@:]|$)/;
 export async function findDeployed(client: KubeClient, namespace?: string): Promise<readonly Deployed[] | undefined> {
   // By name, as one Deployment may have both labels.
   const found = new Map<string, readonly Deployed[]>();
-  try {
-    for (const labelSelector of LABELS) {
-      for await (const { items } of client.list(DEPLOYMENTS, { namespace, labelSelector })) {
-        for (const object of items) found.set(`${object.metadata.namespace}/${object.metadata.name}`, asAttune(object));
-      }
-    }
-  } catch (error) {
-    if (!KubeError.is(error, 'Forbidden')) throw error;
-    return undefined;
+  for (const labelSelector of LABELS) {
+    const objects = await listAll(client, DEPLOYMENTS, { namespace, labelSelector });
+    if (!objects) return undefined;
+    for (const object of objects) found.set(`${object.metadata.namespace}/${object.metadata.name}`, asAttune(object));
   }
   return [...found.values()].flat();
 }
@@ -44,15 +39,8 @@ function asAttune(object: KubeObject): readonly Deployed[] {
   });
 }
 
-/** A container of a Deployment, as its program is started. */
-export interface Program {
-  readonly image: string;
-  readonly args: readonly string[];
-  readonly env: Environment;
-}
-
-/** The containers of a Deployment whose image is one of these. */
-export function programsOf(object: KubeObject, images: RegExp): readonly Program[] {
+/** The containers of a Deployment whose image is one of these, as their programs are started. */
+export function programsOf(object: KubeObject, images: RegExp) {
   return listIn(objectAt(object, ['spec', 'template', 'spec'])['containers']).flatMap((container) => {
     const { image, args, env } = objectIn(container);
     if (!images.test(textIn(image))) return [];

@@ -41,7 +41,9 @@ export async function rulings(
   const published = read.filter((each) => typeof each === 'object');
   const others = (deployed ?? []).filter((each) => !found.infos.some((info) => isOf(info, each)));
   const known = [...published, ...others.map(byDeployment)];
-  const labels = await labelsFor(client, namespace, known);
+  // Only needed where several could be meant.
+  const isOneOfMany = namespace !== undefined && known.length > 1;
+  const labels = isOneOfMany ? await namespaceLabels(client, namespace, known) : undefined;
   const [first, ...rest] = known.toSorted((a, b) => distance(a, namespace, labels) - distance(b, namespace, labels));
   if (first) return [first, ...rest];
   const [problem] = read.filter((each) => typeof each === 'string');
@@ -90,29 +92,17 @@ function distance({ settings }: Ruling, namespace: string | undefined, labels: L
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Only needed where several could be meant and one of them chooses by labels. */
-async function labelsFor(
+/** Of a namespace; undefined: none of these settings chooses by them, or they may not be read. */
+export async function namespaceLabels(
   client: KubeClient,
-  namespace: string | undefined,
-  known: readonly Ruling[],
+  name: string,
+  by: readonly Pick<Ruling, 'settings'>[],
 ): Promise<Labels | undefined> {
-  const isNeeded = known.length > 1 && known.some(({ settings: { scope } }) => hasSelector(scope));
-  return isNeeded && namespace !== undefined ? await labelsOf(client, namespace) : undefined;
-}
-
-const hasSelector = (scope: Settings['scope']): boolean => scope.mode === 'global' && scope.selector !== undefined;
-
-/** Of a namespace; undefined: they may not be read. */
-async function labelsOf(client: KubeClient, name: string): Promise<Labels | undefined> {
+  if (!by.some(({ settings: { scope } }) => scope.mode === 'global' && scope.selector !== undefined)) return undefined;
   try {
     return (await client.get(NAMESPACES, { name })).metadata.labels ?? {};
   } catch (error) {
     if (!KubeError.is(error, 'Forbidden', 'NotFound')) throw error;
     return undefined;
   }
-}
-
-/** What the settings ask of a namespace's labels; undefined: nothing, or they may not be read. */
-export async function namespaceLabels(client: KubeClient, name: string, { scope }: Settings) {
-  return hasSelector(scope) ? await labelsOf(client, name) : undefined;
 }

@@ -30,7 +30,7 @@ const FAREWELL_MS = 500;
 // workers' side room.
 const MAX_SOCKETS = 4096;
 
-export async function runControllerCommand(argv: readonly string[], io: Io): Promise<number> {
+export async function run(argv: readonly string[], io: Io): Promise<number> {
   setV8Flags(io.env['NODE_OPTIONS']);
   const parsed = parseSettings(argv, io.env);
   if (!parsed.ok) {
@@ -39,12 +39,8 @@ export async function runControllerCommand(argv: readonly string[], io: Io): Pro
     else io.stdout(controllerHelp(layoutFor(io.terminal, io.env)));
     return parsed.problems.length > 0 ? 1 : 0;
   }
-  const log = createLog({
-    format: parsed.settings.logFormat,
-    level: parsed.settings.logLevel,
-    write: io.stderr,
-    now: systemClock.wall,
-  });
+  const { logFormat: format, logLevel: level } = parsed.settings;
+  const log = createLog({ format, level, write: io.stderr, now: systemClock.wall });
   const leaveAsIs = shrinkAtRest(systemClock);
   try {
     await startController(parsed.settings, parsed.warnings, log, io);
@@ -165,13 +161,10 @@ const METHOD = {
 };
 
 function restMetrics(metrics: ControllerMetrics) {
-  return (call: { verb: keyof typeof METHOD; code: string; ms: number; host: string }): void => {
-    metrics.increment('rest_client_requests_total', { code: call.code, method: METHOD[call.verb], host: call.host });
-    metrics.observe(
-      'rest_client_request_duration_seconds',
-      { verb: METHOD[call.verb], host: call.host },
-      call.ms / 1000,
-    );
+  return ({ verb, code, ms, host }: { verb: keyof typeof METHOD; code: string; ms: number; host: string }): void => {
+    const method = METHOD[verb];
+    metrics.increment('rest_client_requests_total', { code, method, host });
+    metrics.observe('rest_client_request_duration_seconds', { verb: method, host }, ms / 1000);
   };
 }
 
@@ -190,12 +183,12 @@ function eventSink(client: KubeClient, report: () => Report): EventSink {
 
 /** The sink keeps its own score; what came since the last look is added. */
 function countEvents(metrics: ControllerMetrics, events: EventSink): void {
-  const known = { sent: 0, failed: 0, dropped: 0 };
-  const words = { sent: 'success', failed: 'error', dropped: 'dropped' } as const;
+  let known = { sent: 0, failed: 0, dropped: 0 };
   metrics.beforeRender(() => {
-    for (const what of ['sent', 'failed', 'dropped'] as const) {
-      metrics.increment('attune_event_posts_total', { result: words[what] }, events.counts[what] - known[what]);
-      known[what] = events.counts[what];
-    }
+    const { sent, failed, dropped } = events.counts;
+    metrics.increment('attune_event_posts_total', { result: 'success' }, sent - known.sent);
+    metrics.increment('attune_event_posts_total', { result: 'error' }, failed - known.failed);
+    metrics.increment('attune_event_posts_total', { result: 'dropped' }, dropped - known.dropped);
+    known = { sent, failed, dropped };
   });
 }

@@ -1,13 +1,12 @@
 import { parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster/cluster-command.ts';
+import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
 import { rulings } from '../cluster/ruling-settings.ts';
 import { findInstallations, type Installation, readCluster } from '../doctor/doctor-cluster.ts';
 import { type Diagnosis, type Difference, diagnose, type Reaction } from '../doctor/doctor-findings.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
-import type { Io } from '../terminal/io.ts';
 
 const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
 
@@ -31,22 +30,17 @@ interface Report {
 
 type Basis = Omit<Report, 'diagnoses' | 'mode'> & { readonly settings: Settings };
 
-/** `attune doctor`: what would change if Attune took over from Stakater Reloader. */
-export const runDoctor = (argv: readonly string[], io: Io): Promise<number> =>
-  runClusterCommand(
-    {
-      name: 'doctor',
-      usage: USAGE,
-      flags: OWN_FLAGS.doctor,
-      read: readWanted,
-      run: examine,
-      failure: COULD_NOT_TELL,
-    },
-    argv,
-    io,
-  );
-
 const COULD_NOT_TELL = 2;
+
+/** `attune doctor`: what would change if Attune took over from Stakater Reloader. */
+export const run = clusterCommand({
+  name: 'doctor',
+  usage: USAGE,
+  flags: OWN_FLAGS.doctor,
+  read: readWanted,
+  run: examine,
+  failure: COULD_NOT_TELL,
+});
 
 interface Wanted {
   readonly namespace: string | undefined;

@@ -4,7 +4,7 @@ import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { slipsIn } from '../../domain/asks/slips.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { timingOf } from '../../domain/plan/timing.ts';
-import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster/cluster-command.ts';
+import { CLUSTER_USAGE, type Cluster, clusterCommand } from '../cluster/cluster-command.ts';
 import { type Found, findObject, findWorkload } from '../cluster/find-workload.ts';
 import { sourceTarget, type Target, workloadTarget } from '../cluster/kind-words.ts';
 import { explanationText, type WorkloadReport } from '../explain/explain-text.ts';
@@ -16,7 +16,6 @@ import type { Subject } from '../explain/standing.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
-import type { Io } from '../terminal/io.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
 
@@ -39,18 +38,13 @@ interface Wanted extends Target<Resource> {
 }
 
 /** `attune explain`: why a workload rolls for a source, or does not. */
-export const runExplain = (argv: readonly string[], io: Io): Promise<number> =>
-  runClusterCommand(
-    {
-      name: 'explain',
-      usage: USAGE,
-      flags: OWN_FLAGS.explain,
-      read: readWanted,
-      run: explainOne,
-    },
-    argv,
-    io,
-  );
+export const run = clusterCommand({
+  name: 'explain',
+  usage: USAGE,
+  flags: OWN_FLAGS.explain,
+  read: readWanted,
+  run: explainOne,
+});
 
 function readWanted(request: Request): Wanted | string {
   const { operands, own } = request;

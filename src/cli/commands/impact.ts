@@ -4,7 +4,7 @@ import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
 import type { SourceFacts } from '../../model/snapshot.ts';
-import { CLUSTER_USAGE, type Cluster, runClusterCommand } from '../cluster/cluster-command.ts';
+import { CLUSTER_USAGE, type Cluster, clusterCommand } from '../cluster/cluster-command.ts';
 import { sourceTarget, type Target } from '../cluster/kind-words.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import { type Answer, answerTo, type Consequence } from '../explain/answer.ts';
@@ -12,7 +12,6 @@ import { beginJudging, type Judging } from '../explain/judging.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
-import type { Io } from '../terminal/io.ts';
 import type { Layout } from '../terminal/layout.ts';
 import { painter, table } from '../terminal/table.ts';
 
@@ -45,12 +44,13 @@ interface ImpactReport {
 type Effect = Answer & { readonly workload: WorkloadRef };
 
 /** `attune impact`: which workloads would roll if a source changed. */
-export const runImpact = (argv: readonly string[], io: Io): Promise<number> =>
-  runClusterCommand(
-    { name: 'impact', usage: USAGE, flags: OWN_FLAGS.impact, read: readWanted, run: impactOf },
-    argv,
-    io,
-  );
+export const run = clusterCommand({
+  name: 'impact',
+  usage: USAGE,
+  flags: OWN_FLAGS.impact,
+  read: readWanted,
+  run: impactOf,
+});
 
 function readWanted({ operands, own }: Request): Wanted | string {
   const target = sourceTarget(operands);

@@ -7,10 +7,9 @@ import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { type Cluster, clusterUsage, refusedOperands, runClusterCommand } from '../cluster/cluster-command.ts';
+import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import { rulings } from '../cluster/ruling-settings.ts';
-import type { Io } from '../terminal/io.ts';
 
 const USAGE = `attune resume [-n NAMESPACE] [flags of the controller]
 
@@ -24,17 +23,12 @@ const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 const MAX_CONFLICTS = 10;
 
 /** `attune resume`: for the time after us, when nobody would be left to end a pause. */
-export const runResume = (argv: readonly string[], io: Io): Promise<number> =>
-  runClusterCommand(
-    {
-      name: 'resume',
-      usage: USAGE,
-      read: (request) => refusedOperands(request) ?? { only: request.own.get('namespace') },
-      run: ({ only }, cluster) => resumeAll(cluster, only),
-    },
-    argv,
-    io,
-  );
+export const run = clusterCommand({
+  name: 'resume',
+  usage: USAGE,
+  read: (request) => refusedOperands(request) ?? { only: request.own.get('namespace') },
+  run: ({ only }, cluster) => resumeAll(cluster, only),
+});
 
 type Task = Pick<Cluster, 'client' | 'settings' | 'io'>;
 type Count = Record<Result, number>;

@@ -40,21 +40,22 @@ export function parseSandboxRequest(argv: readonly string[]): SandboxRequest | r
   const { given, positional, help, problems } = readCommandLine(own, FLAGS);
   const [command = 'help', ...words] = positional;
   const value = (flag: string): string | undefined => given.get(flag)?.at(-1);
-  const switches = { apiOnly: parseBool(value('api-only') ?? 'false'), keep: parseBool(value('keep') ?? 'false') };
+  const apiOnly = parseBool(value('api-only') ?? 'false');
+  const keep = parseBool(value('keep') ?? 'false');
   const nodes = value('nodes') ?? '1';
   const wrong = [...problems, ...wrongOperands(command, words)];
-  if (switches.apiOnly === undefined) wrong.push('--api-only must be true or false');
-  if (switches.keep === undefined) wrong.push('--keep must be true or false');
+  if (apiOnly === undefined) wrong.push('--api-only must be true or false');
+  if (keep === undefined) wrong.push('--keep must be true or false');
   if (!/^\d+$/.test(nodes)) wrong.push(`--nodes must be a number like 3, not "${nodes}"`);
-  if (switches.apiOnly && given.has('nodes')) wrong.push('--api-only starts no nodes: leave out one of the two');
+  if (apiOnly && given.has('nodes')) wrong.push('--api-only starts no nodes: leave out one of the two');
   if (wrong.length > 0) return wrong;
   return {
     command: help ? 'help' : command,
     operands: [...words, ...passed],
     name: value('name') ?? 'default',
     nodes: Number(nodes),
-    apiOnly: switches.apiOnly ?? false,
-    keep: switches.keep ?? false,
+    apiOnly: apiOnly ?? false,
+    keep: keep ?? false,
     binaries: value('binaries'),
     given: new Set(given.keys()),
   };

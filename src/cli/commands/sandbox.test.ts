@@ -9,7 +9,7 @@ import { sandboxFolder } from '../../sandbox/folders.ts';
 import { identityOf } from '../../sandbox/processes/process-identity.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { writeStateFile } from '../../sandbox/state-file.ts';
-import { runSandbox } from './sandbox.ts';
+import { run as runSandbox } from './sandbox.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'attune-command-'));
 afterAll(() => rmSync(home, { recursive: true }));

@@ -34,20 +34,20 @@ const HELP = `attune sandbox: a real control plane on this machine, without cont
 `;
 
 /** `attune sandbox …`; gives the exit code. */
-export async function runSandbox(argv: readonly string[], io: Io): Promise<number> {
+export async function run(argv: readonly string[], io: Io): Promise<number> {
   const request = parseSandboxRequest(argv);
   if (!('command' in request)) {
     const problems = request.map((problem) => `attune sandbox: ${problem}\n`);
     io.stderr(`${problems.join('')}attune sandbox --help tells more\n`);
     return 2;
   }
-  const run = COMMANDS[request.command];
-  if (!run) {
+  const command = COMMANDS[request.command];
+  if (!command) {
     io.stdout(HELP);
     return 0;
   }
   try {
-    return await run(request, io);
+    return await command(request, io);
   } catch (error) {
     if (io.signal.aborted) return 130;
     io.stderr(`attune sandbox: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -89,9 +89,8 @@ async function up(request: SandboxRequest, io: Io): Promise<number> {
 
 function withoutEffect({ given }: SandboxRequest): string {
   const flags = ['nodes', 'api-only', 'binaries'].filter((flag) => given.has(flag)).map((flag) => `--${flag}`);
-  return flags.length === 0
-    ? ''
-    : `without effect on a sandbox that is up: ${flags.join(', ')}; end it with down first\n`;
+  if (flags.length === 0) return '';
+  return `without effect on a sandbox that is up: ${flags.join(', ')}; end it with down first\n`;
 }
 
 /** Starts this program once more as a daemon: the pod runner outlives this command, as the other components do. */

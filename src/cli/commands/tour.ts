@@ -26,7 +26,7 @@ interface TourOptions {
 }
 
 /** `attune tour`, which is what `npm start` runs. */
-export async function runTour(argv: readonly string[], io: Io): Promise<number> {
+export async function run(argv: readonly string[], io: Io): Promise<number> {
   const options = parseTourOptions(argv);
   if (typeof options === 'string') {
     io.stderr(`attune tour: ${options}\n\n${USAGE}`);

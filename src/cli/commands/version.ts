@@ -10,7 +10,7 @@ Which version of Attune this is, and of the Node that runs it.
 `;
 
 /** `attune version`, and `attune --version`. */
-export async function runVersion(argv: readonly string[], io: Io): Promise<number> {
+export async function run(argv: readonly string[], io: Io): Promise<number> {
   const { own, help, operands, problems } = readRequest(argv, OWN_FLAGS.version);
   const output = own.get('output');
   const wrong = [...problems, ...operands.map((word) => `"${word}" is one word too many`)];

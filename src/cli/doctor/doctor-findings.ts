@@ -5,7 +5,7 @@ import type { Settings } from '../../config/settings.ts';
 import { namedIn } from '../../domain/asks/ask.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
 import { interests, judge } from '../../domain/judge/judge.ts';
-import type { JudgedSource, Policy, Verdict } from '../../domain/judge/verdict.ts';
+import type { JudgedSource, Policy } from '../../domain/judge/verdict.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { isMarkVariable, variableName } from '../../domain/template/marks.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
@@ -103,7 +103,7 @@ function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, policy
   if (!knows) return { reaction: 'nothing', because: 'it has no pod template of its own' } as const;
   const action = actionFor(kind, workload, [verdict], policy);
   if (action === 'none') return { reaction: 'nothing', because: inactionOf(workload).rule } as const;
-  return { reaction: action, because: (verdict satisfies Verdict).rule } as const;
+  return { reaction: action, because: verdict.rule } as const;
 }
 
 /** Upstream forgets a pause when it is restarted; Attune ends it. */

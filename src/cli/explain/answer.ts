@@ -38,11 +38,7 @@ export function answerTo(
   { snapshot, settings }: { readonly snapshot: Snapshot; readonly settings: Settings },
 ): MarkedAnswer {
   const answer = unlessNotWatched(judged(workload, ref, snapshot, settings), notWatched);
-  return {
-    ...answer,
-    ifCreated: ifCreated(answer, ref, settings),
-    ifDeleted: ifDeleted(answer, workload, ref, settings),
-  };
+  return { ...answer, ...lifecycleOf(answer, workload, ref, settings) };
 }
 
 type Verdict = Omit<MarkedAnswer, 'ifCreated' | 'ifDeleted'>;
@@ -57,45 +53,37 @@ function unlessNotWatched(verdict: Verdict, notWatched: readonly NotWatched[]): 
 
 function judged(workload: Workload, ref: SourceRef, snapshot: Snapshot, settings: Settings): Verdict {
   const verdict = snapshot.verdicts.of(workload, ref);
-  const kind = kindNamed(workload.ref.kind) as WorkloadKind;
   const { because, rule } = verdict;
   if (!verdict.reload) {
-    const container = useOf(workload, ref);
-    return { rolls: false, because, rule, cures: verdict.cures, action: undefined, container };
+    const use = workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name);
+    return { rolls: false, because, rule, cures: verdict.cures, action: undefined, container: use?.container ?? 0 };
   }
   const { container } = verdict;
-  const action = actionFor(kind, workload, [verdict], settings);
+  const action = actionFor(kindNamed(workload.ref.kind) as WorkloadKind, workload, [verdict], settings);
   if (action !== 'none') return { rolls: true, because, rule, cures: [], action, container };
   const left = inactionOf(workload);
   return { rolls: false, because: 'nothing-to-do', rule: left.rule, cures: [left.cure], action, container };
 }
 
-function useOf(workload: Workload, ref: SourceRef): number {
-  return workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name)?.container ?? 0;
-}
-
 const CLASSES = 'a SecretProviderClass is known by the pods that mount it, and is neither created nor deleted';
 
-function ifCreated({ rolls, rule }: Verdict, { kind }: SourceRef, { reloadOnCreate }: Settings): Consequence {
-  if (!rolls) return { rolls, rule };
-  if (kind === 'SecretProviderClass') return { rolls: false, rule: CLASSES };
-  return flagged('--reload-on-create', reloadOnCreate);
-}
-
-function ifDeleted(
+function lifecycleOf(
   { rolls, rule, container }: Verdict,
   workload: Workload,
   { kind, name }: SourceRef,
-  { reloadOnDelete, compat, reloadStrategy }: Settings,
-): Consequence {
-  if (!rolls) return { rolls, rule };
-  if (kind === 'SecretProviderClass') return { rolls: false, rule: CLASSES };
+  { reloadOnCreate, reloadOnDelete, compat, reloadStrategy }: Settings,
+): Pick<Answer, 'ifCreated' | 'ifDeleted'> {
+  const both = (consequence: Consequence) => ({ ifCreated: consequence, ifDeleted: consequence });
+  if (!rolls) return both({ rolls, rule });
+  if (kind === 'SecretProviderClass') return both({ rolls: false, rule: CLASSES });
+  const ifCreated = flagged('--reload-on-create', reloadOnCreate);
   // Upstream takes its variable away, and has nothing to do where it never was.
   const isMarked = markIn(workload.containers[container], variableName(kind, name)) !== undefined;
   if (reloadOnDelete && compat && reloadStrategy === 'env-vars' && !isMarked) {
-    return { rolls: false, rule: 'there is no mark yet that Stakater Reloader would take away' };
+    const ifDeleted = { rolls: false, rule: 'there is no mark yet that Stakater Reloader would take away' };
+    return { ifCreated, ifDeleted };
   }
-  return flagged('--reload-on-delete', reloadOnDelete);
+  return { ifCreated, ifDeleted: flagged('--reload-on-delete', reloadOnDelete) };
 }
 
 const flagged = (flag: string, isSet: boolean): Consequence => ({

@@ -68,7 +68,7 @@ const ago = (time: string, nowMs: number): string => `${span(nowMs - Date.parse(
 
 function sourceText(explanation: Explanation, report: WorkloadReport, page: Layout, nowMs: number): string {
   const paint = painter(page);
-  const { source, rolls, because, rule, cures, mark, state, presence } = explanation;
+  const { source, rolls, action, because, rule, cures, mark, state, presence } = explanation;
   const sign = rolls ? paint('green', '✓') : paint('red', '✗');
   const title = paint('bold', `${source.kind} ${source.name}`);
   const rows = [['because', rule]];
@@ -79,7 +79,8 @@ function sourceText(explanation: Explanation, report: WorkloadReport, page: Layo
   const now = presence === 'unreadable' ? undefined : stateText(state, { ...report, paint, nowMs });
   if (now !== undefined && (rolls || state.is !== 'current')) rows.push(['now', now]);
   if (rolls) rows.push(['or if', lifecycleText(explanation)]);
-  return `${sign} ${title}: ${ANSWER[String(rolls) as 'true'](explanation)} (${because})\n${table(rows, page, 4)}`;
+  const answer = rolls ? ACTIONS[action ?? 'patch'] : 'a change does not roll it';
+  return `${sign} ${title}: ${answer} (${because})\n${table(rows, page, 4)}`;
 }
 
 function lifecycleText({ ifCreated, ifDeleted }: Explanation): string {
@@ -97,11 +98,6 @@ const ACTIONS = {
   replace: 'a change replaces it',
   none: 'a change does nothing',
 } as const;
-
-const ANSWER = {
-  true: ({ action }: Explanation) => ACTIONS[action ?? 'patch'],
-  false: () => 'a change does not roll it',
-};
 
 const MARKS: Readonly<Record<Mark['found'], string>> = {
   current: 'is there, of the current data',

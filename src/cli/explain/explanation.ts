@@ -1,6 +1,5 @@
 import { LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
-import type { Settings } from '../../config/settings.ts';
 import { carriesMark, variableName } from '../../domain/template/marks.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { SourceFacts } from '../../model/snapshot.ts';
@@ -42,29 +41,19 @@ export function explain(
   };
 }
 
+const FOUND = { equal: 'current', different: 'other', missing: 'missing', 'shared-name': 'shared' } as const;
+
 function markOf(
   workload: Workload,
   ref: SourceRef,
   container: number,
-  { snapshot, settings }: Viewpoint,
+  { snapshot, settings: { reloadStrategy } }: Viewpoint,
 ): Mark | undefined {
   const named = workload.containers[container]?.name;
   if (named === undefined) return undefined;
-  const { reloadStrategy: strategy } = settings;
   const value = snapshot.sources.get(ref)?.fingerprint?.mark;
-  const place = strategy === 'annotations' ? LAST_RELOADED_FROM : variableName(ref.kind, ref.name);
-  return { container: named, place, value, found: foundMark(workload, ref, value, strategy) };
-}
-
-const FOUND = { equal: 'current', different: 'other', missing: 'missing', 'shared-name': 'shared' } as const;
-
-function foundMark(
-  workload: Workload,
-  ref: SourceRef,
-  value: string | undefined,
-  strategy: Settings['reloadStrategy'],
-): Mark['found'] {
+  const place = reloadStrategy === 'annotations' ? LAST_RELOADED_FROM : variableName(ref.kind, ref.name);
   // Any text does for asking whether there is one at all.
-  const found = FOUND[carriesMark(workload, ref, value ?? '', strategy)];
-  return value === undefined && found === 'other' ? 'unknown' : found;
+  const found = FOUND[carriesMark(workload, ref, value ?? '', reloadStrategy)];
+  return { container: named, place, value, found: value === undefined && found === 'other' ? 'unknown' : found };
 }

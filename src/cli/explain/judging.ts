@@ -23,7 +23,7 @@ export async function beginJudging(cluster: Cluster): Promise<Judging> {
   const { enableCsiIntegration: withClasses } = settings;
   await snapshot.readSources(SOURCE_KINDS.filter((kind) => withClasses || kind !== 'SecretProviderClass'));
   if (withClasses) await snapshot.readClasses();
-  const labels = await namespaceLabels(client, namespace, settings);
+  const labels = await namespaceLabels(client, namespace, [{ settings }]);
   const unread = () => snapshot.forbidden.map((plural) => `you may not list ${plural} in namespace ${namespace}`);
   return { by, settings, ledger, snapshot, labels, unread, nowMs: client.serverNow() };
 }

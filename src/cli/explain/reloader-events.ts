@@ -7,7 +7,7 @@ import { isCarried } from '../../controller/report/render/source-list.ts';
 import { FIELD_MANAGER } from '../../controller/write/act.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { listAll } from '../../model/list-all.ts';
 
 /** An Event that a reloader left on a workload. */
 export interface ReloaderEvent {
@@ -46,14 +46,8 @@ export function lastWriteOf(object: KubeObject): string | undefined {
 /** Oldest first; none where Events may not be read. */
 export async function reloaderEvents(client: KubeClient, { metadata }: KubeObject): Promise<readonly ReloaderEvent[]> {
   const { namespace, uid } = metadata;
-  const events: ReloaderEvent[] = [];
-  try {
-    for await (const page of client.list(EVENTS, { namespace, fieldSelector: `involvedObject.uid=${uid}` })) {
-      events.push(...page.items.flatMap(asReloaderEvent));
-    }
-  } catch (error) {
-    if (!KubeError.is(error, 'Forbidden')) throw error;
-  }
+  const objects = (await listAll(client, EVENTS, { namespace, fieldSelector: `involvedObject.uid=${uid}` })) ?? [];
+  const events = objects.flatMap(asReloaderEvent);
   return events.sort((a, b) => a.at.localeCompare(b.at) || a.version - b.version);
 }
 

@@ -59,7 +59,7 @@ export interface Subject {
 }
 
 export function standingOf(subject: Subject, ref: SourceRef, rolls: boolean, at: Viewpoint): State {
-  const { snapshot, settings } = at;
+  const { snapshot } = at;
   if (snapshot.facts(ref).presence === 'unreadable') return unknown('you may not read it');
   const current = snapshot.sources.current(ref);
   if (current === UNKNOWN) return unknown('nobody mounts it, and what it would hold is not known before');
@@ -68,8 +68,7 @@ export function standingOf(subject: Subject, ref: SourceRef, rolls: boolean, at:
   if (current === ABSENT && facts.difference === 'same') return { is: 'absent', from: facts.from };
   const change = changeIn(facts);
   if (change === undefined) return settled(subject, facts);
-  if (rolls)
-    return { is: 'pending', from: facts.from, change, pods: facts.ages, ...dueTime(subject, facts, settings, at) };
+  if (rolls) return { is: 'pending', from: facts.from, change, pods: facts.ages, ...dueTime(subject, facts, at) };
   return isNewer(facts.ages) ? settled(subject, facts) : { is: 'silent', from: facts.from, pods: facts.ages };
 }
 
@@ -151,7 +150,7 @@ function rolledOut({ rolledBy: { kind, object } }: Subject, { from, ages, writte
 const sinceOf = (writtenAt: number | undefined) =>
   writtenAt === undefined ? {} : { since: new Date(writtenAt).toISOString() };
 
-function dueTime({ workload }: Subject, { writtenAt }: Facts, settings: Settings, { nowMs }: Viewpoint) {
+function dueTime({ workload }: Subject, { writtenAt }: Facts, { settings, nowMs }: Viewpoint) {
   if (writtenAt === undefined) return {};
   const until = dueAt(writtenAt, writtenAt, timingOf(workload.intent, settings));
   // The server keeps seconds, and a write takes its time.

@@ -2,6 +2,7 @@ import type { DataObject } from '../../api/objects.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
+import { listAll } from '../../model/list-all.ts';
 import { type AttuneInfo, INFO_NAME, readInfo } from './attune-info.ts';
 
 /** What was found, and where we could not look. */
@@ -15,8 +16,8 @@ export interface FoundInfos {
 
 /** What controllers published, in all namespaces or, where these may not be listed, in the likely ones. */
 export async function findInfos(client: KubeClient, likely: readonly string[]): Promise<FoundInfos> {
-  const infos = await listed(client);
-  return infos ? { infos, lookedInto: undefined, forbidden: [] } : await findInfosIn(client, likely);
+  const found = await listAll(client, CONFIG_MAPS, { fieldSelector: `metadata.name=${INFO_NAME}` });
+  return found ? { infos: found.map(readInfo), lookedInto: undefined, forbidden: [] } : findInfosIn(client, likely);
 }
 
 /** The same in these namespaces and nowhere else. */
@@ -27,21 +28,6 @@ export async function findInfosIn(client: KubeClient, namespaces: readonly strin
     lookedInto: namespaces,
     forbidden: namespaces.filter((_, at) => answers[at] === 'forbidden'),
   };
-}
-
-async function listed(client: KubeClient): Promise<readonly AttuneInfo[] | undefined> {
-  const infos: AttuneInfo[] = [];
-  try {
-    const scope = { fieldSelector: `metadata.name=${INFO_NAME}` };
-    for await (const { items, fresh } of client.list<DataObject>(CONFIG_MAPS, scope)) {
-      if (fresh) infos.length = 0;
-      infos.push(...items.map(readInfo));
-    }
-    return infos;
-  } catch (error) {
-    if (KubeError.is(error, 'Forbidden')) return undefined;
-    throw error;
-  }
 }
 
 async function read(client: KubeClient, namespace: string): Promise<AttuneInfo | 'absent' | 'forbidden'> {

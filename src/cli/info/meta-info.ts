@@ -11,12 +11,11 @@ const NAME = 'reloader-meta-info';
 export async function publishMetaInfo(client: KubeClient, settings: Settings, log: Log): Promise<void> {
   const namespace = settings.metaInfoNamespace;
   if (namespace === '') return;
-  const build = { version: VERSION, commit: '', commitTime: '', nodeVersion: process.version };
   const body = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name: NAME, namespace, labels: { 'reloader.stakater.com/meta-info': 'reloader' } },
-    data: metaInfo(settings, build),
+    data: metaInfo(settings),
   };
   try {
     await write(client, namespace, body);
@@ -34,26 +33,15 @@ async function write(client: KubeClient, namespace: string, body: unknown): Prom
   }
 }
 
-interface Build {
-  readonly version: string;
-  readonly commit: string;
-  /** RFC 3339; '': unknown. */
-  readonly commitTime: string;
-  readonly nodeVersion: string;
-}
-
 /** `data` of the ConfigMap reloader-meta-info: three JSON texts with Stakater's keys in Stakater's order. */
-export function metaInfo(
-  settings: Settings,
-  build: Build,
-): Record<'buildInfo' | 'reloaderOptions' | 'deploymentInfo', string> {
+export function metaInfo(settings: Settings): Record<'buildInfo' | 'reloaderOptions' | 'deploymentInfo', string> {
   return {
     buildInfo: JSON.stringify({
       // The key is Stakater's, and there is no Go here.
-      goVersion: `node ${build.nodeVersion}`,
-      releaseVersion: build.version,
-      commitHash: build.commit,
-      commitTime: build.commitTime || '0001-01-01T00:00:00Z',
+      goVersion: `node ${process.version}`,
+      releaseVersion: VERSION,
+      commitHash: '',
+      commitTime: '0001-01-01T00:00:00Z',
       edition: 'oss',
     }),
     reloaderOptions: JSON.stringify(optionsOf(settings)),

@@ -43,7 +43,9 @@ export function waitingLine({ write, terminal, env, indent = '' }: Output, clock
     if (state === undefined) return;
     const line = `${indent}${elapsed(clock.now() - began)} ${state}`;
     // A line that wraps could not be rewritten. A terminal without a size says 0.
-    write(rewrites ? `${CLEAR}${cut(line, (terminal.columns || COLUMNS) - 1)}` : `${line}\n`);
+    const width = (terminal.columns || COLUMNS) - 1;
+    const cut = line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
+    write(rewrites ? `${CLEAR}${cut}` : `${line}\n`);
   };
   const tick = (): void => {
     callOff = clock.after(rewrites ? REWRITE_MS : LOG_MS, () => {
@@ -79,8 +81,4 @@ export function elapsed(ms: number): string {
   const hours = Math.floor(minutes / 60);
   const front = hours > 0 ? `${hours}:${two(minutes % 60)}` : String(minutes);
   return `${front}:${two(seconds % 60)}`;
-}
-
-function cut(line: string, width: number): string {
-  return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
 }

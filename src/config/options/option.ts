@@ -16,35 +16,34 @@ export type Group = keyof typeof GROUPS;
 /** A value, or what would have been right: "must be …, not …". */
 type Parsed<T> = { readonly value: T } | { readonly must: string; readonly not: string };
 
-/** One setting, with everything that `--help` and the docs say about it. */
-export interface Option<T> {
+/** One setting as it is written down: what it is called, and what `--help` and the docs say about it. */
+interface Row {
   /** Without the dashes; undefined: the environment alone sets it. */
-  readonly flag: string | undefined;
+  readonly flag?: string;
   /** The flag, if there is one, beats the variable. */
-  readonly env: string | undefined;
-  readonly type: 'bool' | 'string' | 'strings' | 'duration' | 'int';
+  readonly env?: string;
   /** As one would type it. */
-  readonly fallback: string;
-  readonly group: Group;
+  readonly fallback?: string;
   readonly doc: string;
   /** May hold a credential: messages leave its value out. */
   readonly sensitive?: true;
   /** About this process on its machine, as how it reaches the cluster: not published. */
   readonly local?: true;
+}
+
+/** A row, with how its value is read. */
+export interface Option<T> extends Row {
+  readonly fallback: string;
+  /** Where it is listed; set by `inGroup`. */
+  readonly group?: Group;
+  readonly type: 'bool' | 'string' | 'strings' | 'duration' | 'int';
   /** Takes every value given, in order: for lists they add up, otherwise the last one counts. None: the fallback. */
   readonly parse: (texts: readonly string[]) => Parsed<T>;
 }
 
-/** A row as it is written: what it is called, where it belongs, what it does. */
-interface Row {
-  readonly flag?: string;
-  readonly env?: string;
-  readonly fallback?: string;
-  readonly group: Group;
-  readonly doc: string;
-  readonly sensitive?: true;
-  readonly local?: true;
-}
+/** These rows as one section of `--help` and docs/flags.md. */
+export const inGroup = <Rows extends Readonly<Record<string, Option<unknown>>>>(group: Group, rows: Rows): Rows =>
+  Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, { ...row, group }])) as Rows;
 
 /** A real boolean of pflag: bare, or with one of Go's spellings. */
 export const bool = (row: Row): Option<boolean> =>
@@ -63,7 +62,8 @@ export const text = (row: Row): Option<string> => scalar('string', row, (value) 
 
 /** Text that makes a difference by its presence, even when empty. */
 export const textIfPresent = (row: Row): Option<string | undefined> => ({
-  ...named(row),
+  fallback: '',
+  ...row,
   type: 'string',
   parse: (texts) => ({ value: texts.at(-1) }),
 });
@@ -101,7 +101,8 @@ export const isHttpUrl = (value: string): boolean => /^https?:$/.test(URL.parse(
 /** A string slice of pflag: each value is a CSV record, and the records add up. */
 export function strings(row: Row): Option<readonly string[]> {
   return {
-    ...named(row),
+    fallback: '',
+    ...row,
     type: 'strings',
     parse: (texts) => {
       const value: string[] = [];
@@ -119,7 +120,8 @@ export function strings(row: Row): Option<readonly string[]> {
 /** Earlier values must be valid too, as with pflag, but only the last one counts. */
 function scalar<T>(type: Option<T>['type'], row: Row, parse: (given: string) => Parsed<T>): Option<T> {
   return {
-    ...named(row),
+    fallback: '',
+    ...row,
     type,
     parse: (texts) => {
       const parsed = texts.map(parse);
@@ -127,10 +129,3 @@ function scalar<T>(type: Option<T>['type'], row: Row, parse: (given: string) => 
     },
   };
 }
-
-const named = (row: Row): Omit<Option<never>, 'type' | 'parse'> => ({
-  flag: undefined,
-  env: undefined,
-  fallback: '',
-  ...row,
-});

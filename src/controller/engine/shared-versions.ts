@@ -1,9 +1,9 @@
 import { kindNamed } from '../../api/kinds.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../../api/resources.ts';
+import type { ControllerOptions } from '../../domain/controller-options.ts';
 import type { KubeClient, ListScope } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
-import type { ControllerOptions } from '../options.ts';
 
 /**
  * Whether the server counts the versions of all kinds in one row, as one etcd does.

@@ -9,6 +9,7 @@ import {
   SECRETS,
 } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
+import type { ControllerOptions } from '../../domain/controller-options.ts';
 import type { Source } from '../../domain/source/source.ts';
 import { workloadKey } from '../../domain/workload/workload.ts';
 import type { ListScope } from '../../kube/client.ts';
@@ -16,7 +17,6 @@ import type { ReflectEvent } from '../../kube/watch/reflector.ts';
 import type { SeenWorkload } from '../../model/object-parser.ts';
 import { Classes, type ClassStatus } from '../../model/sources/provider-classes.ts';
 import type { LiveModel } from '../live-model.ts';
-import type { ControllerOptions } from '../options.ts';
 import type { WatchReport } from '../report/watch-report.ts';
 import type { Pauses } from '../write/pauses.ts';
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DataObject } from '../../api/objects.ts';
 import { SECRETS } from '../../api/resources.ts';
+import type { ControllerOptions } from '../../domain/controller-options.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -13,7 +14,6 @@ import {
   type StoredKeys,
   withKey,
 } from '../../model/ledger/ledger-key.ts';
-import type { ControllerOptions } from '../options.ts';
 import type { LedgerReport } from '../report/ledger-report.ts';
 
 export type KeyReport = Pick<LedgerReport, 'keyless' | 'weakKey'>;

@@ -1,12 +1,16 @@
 import type { AnnotationKeys } from '../api/annotations.ts';
 import type { KindName } from '../api/kinds.ts';
 
+/** Which namespaces are watched. */
+export type WatchedNamespaces =
+  | { readonly mode: 'global'; readonly ignore: readonly string[]; readonly selector: string | undefined }
+  /** Nothing cluster-wide is asked for: Roles in these namespaces are enough. */
+  | { readonly mode: 'namespaces'; readonly namespaces: readonly string[] };
+
 /** What the controller needs to know of the flags. */
 export interface ControllerOptions {
   readonly compat: boolean;
-  readonly scope:
-    | { readonly mode: 'global'; readonly ignore: readonly string[]; readonly selector: string | undefined }
-    | { readonly mode: 'namespaces'; readonly namespaces: readonly string[] };
+  readonly scope: WatchedNamespaces;
   readonly resourceLabelSelector: string | undefined;
   readonly resourcesToIgnore: ReadonlySet<'configmaps' | 'secrets'>;
   readonly enableCsiIntegration: boolean;
