@@ -150,19 +150,8 @@ function namespacesIn(scope: Settings['scope']): string {
   return `all${matching}${scope.ignore.length > 0 ? ` except ${scope.ignore.join(', ')}` : ''}`;
 }
 
-const METHOD = {
-  get: 'GET',
-  list: 'GET',
-  watch: 'GET',
-  create: 'POST',
-  update: 'PUT',
-  patch: 'PATCH',
-  delete: 'DELETE',
-};
-
 function restMetrics(metrics: ControllerMetrics) {
-  return ({ verb, code, ms, host }: { verb: keyof typeof METHOD; code: string; ms: number; host: string }): void => {
-    const method = METHOD[verb];
+  return ({ method, code, ms, host }: Observation): void => {
     metrics.increment('rest_client_requests_total', { code, method, host });
     metrics.observe('rest_client_request_duration_seconds', { verb: method, host }, ms / 1000);
   };

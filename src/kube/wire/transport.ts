@@ -34,6 +34,7 @@ export interface Call {
 /** One finished call, for the client's metrics. `code` is `<error>` where no answer came. */
 export interface Observation {
   readonly verb: Verb;
+  readonly method: string;
   readonly resource: string;
   readonly code: string;
   readonly ms: number;
@@ -145,7 +146,7 @@ export class Transport {
     // A call that its caller aborted says nothing about the server.
     if (!signal?.aborted) this.outages.ended(resource, Number(code) || 0);
     const { host } = this.#connection.server;
-    this.#observe?.({ verb, resource, code, ms: this.#clock.now() - start, host });
+    this.#observe?.({ verb, method: METHODS[verb], resource, code, ms: this.#clock.now() - start, host });
   }
 
   /** After a 401: gets the credential anew, and if it is another one, sends the call once more. */
