@@ -7,6 +7,7 @@ import type { Outcome } from '../../domain/outcome/outcome.ts';
 import { type Connection, connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { EventSink } from '../../kube/events/event-sink.ts';
+import type { Observation } from '../../kube/wire/transport.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { shrinkAtRest } from '../../runtime/heap-at-rest.ts';
 import { setV8Flags } from '../../runtime/v8-flags.ts';

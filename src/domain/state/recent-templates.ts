@@ -57,8 +57,8 @@ export class RecentTemplates {
   }
 
   /**
-   * The workload has this template from now on, and left one whose pods ran with `applied`. Gives back those that it was before: the same with the same marks or,
-   * where somebody else edited it, the same with whatever marks.
+   * The workload has this template from now on, and left one whose pods ran with `applied`. Gives back those that it was
+   * before: the same with the same marks or, where somebody else edited it, the same with whatever marks.
    */
   replace(workload: Workload, since: number, applied: ReadonlyMap<SourceId, Applied>): readonly SeenTemplate[] {
     const next = templateOf(workload, since);
