@@ -44,7 +44,8 @@ async function withMany(flags: readonly string[], alerts: Readonly<Record<string
   const envFrom = NAMES.map((name) => ({ configMapRef: { name } }));
   await here.create('Deployment', 'web', { annotations: AUTO, pod: podWith([{ name: 'app', image: 'app', envFrom }]) });
   const attune = await here.start(['--quiet-period=2s', JSON_LOG, ...flags], { env: alerts });
-  const change = () => Promise.all(NAMES.map((name) => here.setData('ConfigMap', name, V2)));
+  // The last one first: in the order of the names they would be listed as after a revert, and equal Events are counted.
+  const change = () => Promise.all(NAMES.toReversed().map((name) => here.setData('ConfigMap', name, V2)));
   const marks = () => Object.keys(marksOf('Deployment', here.audit.latest('Deployment', 'web'))).length;
   return { here, attune, change, marks };
 }
