@@ -99,3 +99,12 @@ test('a mark that our own write puts another in place of was not taken by somebo
   expect(world.told).toEqual([]);
   expect(world.waits()).toEqual([]);
 });
+
+test('what is not due yet is not written, and comes again when it is', async () => {
+  const times: number[] = [];
+  const queue = { schedule: (_: unknown, at: number) => void times.push(at), retry: () => 0 };
+  const world = await writing({}, { timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 }, queue });
+  world.put(source('B', 10));
+  await world.reconcile();
+  expect([world.writes.length, times, world.waits()]).toEqual([0, [1000], [ID]]);
+});
