@@ -190,7 +190,6 @@ export class Engine {
     this.#deps.queue.schedule(key, dueTime(state, this.#deps.timing));
   }
 
-  /** A newer version of a workload that we know. */
   #seenAgain(state: WorkloadState, workload: Workload, by: SeenBy, completeUpTo: number): void {
     const key = workloadKey(workload.ref);
     const wasBlocked = state.isBlockedUntilChanged;
@@ -211,7 +210,8 @@ export class Engine {
     const isReleased = isEdited && by !== 'write' && (this.#deps.queue.release(key) || wasBlocked);
     if (isReleased && state.waiting.size > 0) this.schedule(key, state);
     if (isSpec) this.#enter(state);
-    if (isSpec && this.#begun) this.#reevaluate(state, this.#asOf(moment));
+    // After a write of ours everything is looked at when the pass is done.
+    if (isSpec && this.#begun && by !== 'write') this.#reevaluate(state, this.#asOf(moment));
     else this.#carryOut(state);
   }
 

@@ -113,11 +113,10 @@ async function patch(deps: ActDeps, state: WorkloadState, plan: PatchPlan | Rest
   const kind = kindNamed(workload.ref.kind) as WorkloadKind;
   const edit = plan.do === 'patch' ? plan.edit : undefined;
   const record = deps.policy.compat ? undefined : recordOf(deps, state, plan, edit);
-  const second = formatTime(now / 1000);
   const { type, body } = patchOf(kind, workload, edit, {
     ...(record?.text !== undefined && { record: record.text }),
-    ...(plan.do === 'restart' && { restartAt: second }),
-    ...(plan.do === 'patch' && plan.isPaused && { pause: { pausedAt: second } }),
+    ...(plan.do === 'restart' && { restartAt: formatTime(now / 1000) }),
+    ...(plan.do === 'patch' && plan.isPaused && { pause: { pausedAt: formatTime(now / 1000) } }),
     keys: deps.policy.keys,
   });
   const seq = state.seq + 1;

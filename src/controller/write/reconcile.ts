@@ -66,14 +66,16 @@ interface Pass {
 
 /** What is still different now, whether it may be written now, and how. */
 function planFor(deps: ReconcileDeps, state: WorkloadState): Plan {
+  const { sources, lifecycle, policy, shorten } = deps;
   const verdictOn = (ref: Change['ref']) => deps.engine.verdicts.of(state.workload, ref);
-  const { changes, over, isBlocked } = dueChanges(state, { ...deps, verdictOn });
+  const { changes, over, isBlocked } = dueChanges(state, { sources, lifecycle, verdictOn });
   for (const id of over) state.drop(id);
   if (isBlocked) return { do: 'block' };
   if (changes.length === 0) return { do: 'nothing' };
   const now = deps.serverNow();
   const answer = gate(state, deps, deps.clock.now(), now);
-  return answer.do === 'wait' ? answer : planWrite(state, changes, { ...deps, now, isPaused: answer.isPaused });
+  if (answer.do === 'wait') return answer;
+  return planWrite(state, changes, { policy, shorten, now, isPaused: answer.isPaused });
 }
 
 /** False: something is no longer as it was, so everything has to be decided again. */

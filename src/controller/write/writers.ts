@@ -1,5 +1,6 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import type { SeenBy } from '../../domain/state/transitions.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
 import type { LedgerKey } from '../../model/ledger/ledger-key.ts';
@@ -23,8 +24,8 @@ export function createWriters(deps: ControllerDeps, model: LiveModel, ledgerKey:
   const { options, client, clock, report } = deps;
   const { engine, parser, queue } = model;
   const parse = (kind: WorkloadKind, object: KubeObject): Workload => parser.workload(kind, object).workload;
-  const seen = (workload: Workload): void => {
-    engine.workloadSeen(workload, 'write');
+  const seen = (workload: Workload, by: SeenBy): void => {
+    engine.workloadSeen(workload, by);
     pauses.seen(workload);
   };
   const common = {
@@ -44,7 +45,8 @@ export function createWriters(deps: ControllerDeps, model: LiveModel, ledgerKey:
     ...common,
     removesMarks: (namespace) => !options.compat && model.inScope(namespace),
     workload: (key) => engine.states.get(key)?.workload,
-    seen: (object) => seen(parse(DEPLOYMENTS, object)),
+    // The template in the answer is whoever wrote it last: a pause that ends changes none.
+    seen: (object) => seen(parse(DEPLOYMENTS, object), 'watch'),
   });
   const replacements = new Replacements({
     ...common,
@@ -71,7 +73,7 @@ export function createWriters(deps: ControllerDeps, model: LiveModel, ledgerKey:
   const reconcileDeps: ReconcileDeps = {
     ...common,
     catchUp,
-    act: createAct({ ...common, jobs: createJobs(common), replacements, seen }),
+    act: createAct({ ...common, jobs: createJobs(common), replacements, seen: (workload) => seen(workload, 'write') }),
     isUnderWay: ({ workload }) => replacements.isUnderWay(workload.uid),
     isDelivered: (state, { ref, difference }) =>
       difference === 'changed' ? history.isNewer(state, ref) : Promise.resolve(false),

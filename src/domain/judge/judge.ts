@@ -67,9 +67,12 @@ function yes(question: Question, ask: Ask, container: number): Verdict {
     reload: true,
     because: ask.because,
     container,
-    rule: ruleOfYes(question, ask),
     ask,
     strategy: ask.overrides.strategy ?? question.policy.reloadStrategy,
+    // Worked out when it is read: a change is judged several times, and told once.
+    get rule() {
+      return ruleOfYes(question, ask);
+    },
   };
 }
 

@@ -23,8 +23,9 @@ export interface Lifecycle {
  */
 export function lifecycleOf(kind: SourceKind, flags: Lifecycle, overrides?: Overrides): Lifecycle {
   if (kind === 'SecretProviderClass') return { ...flags, reloadOnCreate: false, reloadOnDelete: false };
-  const { reloadOnCreate = flags.reloadOnCreate, reloadOnDelete = flags.reloadOnDelete } = overrides ?? {};
-  return { compat: flags.compat, reloadOnCreate, reloadOnDelete };
+  if (overrides?.reloadOnCreate === undefined && overrides?.reloadOnDelete === undefined) return flags;
+  const { reloadOnCreate = flags.reloadOnCreate, reloadOnDelete = flags.reloadOnDelete } = overrides;
+  return { ...flags, reloadOnCreate, reloadOnDelete };
 }
 
 /**

@@ -11,7 +11,9 @@ export const sourceId = (ref: SourceRef, namespace: string = ref.namespace): Sou
   ref.namespace === namespace ? `${ref.kind}/${ref.name}` : `${ref.kind}/${ref.namespace}/${ref.name}`;
 
 export function refOf(id: SourceId, namespace: string): SourceRef {
-  const [kind, first = '', second] = id.split('/');
-  const place = second === undefined ? { namespace, name: first } : { namespace: first, name: second };
-  return { kind: kind as SourceKind, ...place };
+  const first = id.indexOf('/');
+  const second = id.indexOf('/', first + 1);
+  const kind = id.slice(0, first) as SourceKind;
+  if (second < 0) return { kind, namespace, name: id.slice(first + 1) };
+  return { kind, namespace: id.slice(first + 1, second), name: id.slice(second + 1) };
 }
