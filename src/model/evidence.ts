@@ -131,11 +131,17 @@ export class Evidence {
    */
   #isMissed({ createdAt, ref: { kind } }: Workload, ref: SourceRef): boolean {
     const { checkpoint, sources, sharedVersions } = this.#deps;
-    const editedAt = sources.get(ref)?.editedAt;
-    if (!checkpoint.believable || editedAt === undefined || editedAt < createdAt) return false;
+    const { editedAt, bornAt } = sources.get(ref) ?? {};
+    // An edit in the very second of the creation leaves no time of its own.
+    const writtenAt = editedAt ?? bornAt;
+    if (!checkpoint.believable || writtenAt === undefined || writtenAt < createdAt) return false;
+    const writtenMs = (parseTime(writtenAt) ?? 0) * 1000;
     const seen = checkpoint.seenOf(ref.kind, kind);
-    if (seen !== undefined && sharedVersions()) return sources.since(ref) > seen;
-    return (parseTime(editedAt) ?? 0) * 1000 >= checkpoint.aliveAt - LEDGER_LAG_MS;
+    if (seen !== undefined && sharedVersions()) {
+      const isEdited = editedAt !== undefined || writtenMs <= checkpoint.aliveAt;
+      return isEdited && sources.since(ref) > seen;
+    }
+    return editedAt !== undefined && writtenMs >= checkpoint.aliveAt - LEDGER_LAG_MS;
   }
 
   /** What a source held at a version; without one row of versions for all kinds, what it holds now. */

@@ -203,6 +203,19 @@ test.each([
   expect(world.waits()).toEqual(waits);
 });
 
+test.each([
+  ['before the ledger was written: it was edited since', '2026-01-01T10:00:05Z', 8, ['ConfigMap/app']],
+  ['before the ledger was written, and heard of', '2026-01-01T10:00:05Z', 9, []],
+  ['after it', '2026-01-01T10:00:07Z', 8, []],
+])('a workload unknown to the ledger, and a source made in the same second or later, %s', (_, bornAt, heard, waits) => {
+  const aliveAt = Date.parse('2026-01-01T10:00:06Z');
+  const world = setUp({ aliveAt, seen: { ConfigMap: heard } });
+  world.sources.put({ ...source('B', 9), bornAt }, false);
+  world.engine.workloadSeen(web(3), 'list');
+  world.engine.begin();
+  expect(world.waits()).toEqual(waits);
+});
+
 test('a workload that only a listing shows does not roll for data that was there before us, whatever else moved', () => {
   const world = setUp();
   world.clock.advance(Date.parse('2026-06-01T00:00:00Z'));
