@@ -136,12 +136,11 @@ export class Evidence {
     const writtenAt = editedAt ?? bornAt;
     if (!checkpoint.believable || writtenAt === undefined || writtenAt < createdAt) return false;
     const writtenMs = (parseTime(writtenAt) ?? 0) * 1000;
+    // Made after the ledger was written last: that is no edit.
+    if (editedAt === undefined && writtenMs > checkpoint.aliveAt) return false;
     const seen = checkpoint.seenOf(ref.kind, kind);
-    if (seen !== undefined && sharedVersions()) {
-      const isEdited = editedAt !== undefined || writtenMs <= checkpoint.aliveAt;
-      return isEdited && sources.since(ref) > seen;
-    }
-    return editedAt !== undefined && writtenMs >= checkpoint.aliveAt - LEDGER_LAG_MS;
+    if (seen !== undefined && sharedVersions()) return sources.since(ref) > seen;
+    return writtenMs >= checkpoint.aliveAt - LEDGER_LAG_MS;
   }
 
   /** What a source held at a version; without one row of versions for all kinds, what it holds now. */

@@ -206,10 +206,11 @@ test.each([
 test.each([
   ['before the ledger was written: it was edited since', '2026-01-01T10:00:05Z', 8, ['ConfigMap/app']],
   ['before the ledger was written, and heard of', '2026-01-01T10:00:05Z', 9, []],
+  ['shortly before, by somebody who heard nothing of its kind', '2026-01-01T10:00:05Z', undefined, ['ConfigMap/app']],
   ['after it', '2026-01-01T10:00:07Z', 8, []],
 ])('a workload unknown to the ledger, and a source made in the same second or later, %s', (_, bornAt, heard, waits) => {
   const aliveAt = Date.parse('2026-01-01T10:00:06Z');
-  const world = setUp({ aliveAt, seen: { ConfigMap: heard } });
+  const world = setUp({ aliveAt, ...(heard && { seen: { ConfigMap: heard } }) });
   world.sources.put({ ...source('B', 9), bornAt }, false);
   world.engine.workloadSeen(web(3), 'list');
   world.engine.begin();
