@@ -66,7 +66,7 @@ export class Evidence {
     return {
       seq,
       templates: kept?.looks && { kept: kept.looks, applied: appliedIn(kept) },
-      missedAfter: way === 'same' ? undefined : (kept?.heardUpTo() ?? -1),
+      missedAfter: way === 'same' ? kept?.unseen : Math.min(kept?.heardUpTo() ?? -1, kept?.unseen ?? upTo),
       template:
         way === 'back' ? { after: -1, upTo, isReturn: true } : isKnown ? this.#templateTime(workload, seq) : undefined,
     };

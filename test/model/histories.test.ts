@@ -142,6 +142,87 @@ test.each(FOUND)('%s', async (_what, history) => {
   }
 });
 
+const ATTEMPTS: readonly Action[] = from(1, 9).flatMap((n): Action[] => [
+  { do: 'image', workload: NAMED, value: `attempt ${n}` },
+  { do: 'wait', ms: 0 },
+]);
+
+/** Templates that nobody saw or that were forgotten, and pods that were there all the time: which seeds lose is a matter of luck. */
+const GAPS: readonly (readonly [string, readonly string[], readonly Action[]])[] = [
+  [
+    'a mark that is taken away while templates that nobody saw may have pods',
+    ['--quiet-period=5s'],
+    [
+      REST,
+      { do: 'data', source: OTHER, value: 'b' },
+      { do: 'image', workload: 0, value: 'v2' },
+      { do: 'wait', ms: 3000 },
+      { do: 'down' },
+      { do: 'image', workload: NAMED, value: 'v2' },
+      { do: 'wait', ms: 10 },
+      { do: 'undo', workload: NAMED },
+      { do: 'pause', workload: NAMED, value: true },
+      { do: 'wait', ms: 10 },
+      { do: 'up' },
+      { do: 'wait', ms: 10_000 },
+      { do: 'strip', workload: NAMED },
+      REST,
+    ],
+  ],
+  [
+    'a template there and back while our watches were lost, after a change that waits',
+    [],
+    [
+      REST,
+      { do: 'data', source: OTHER, value: 'b' },
+      { do: 'wait', ms: 100 },
+      { do: 'scale', workload: PATTERN, value: 2 },
+      { do: 'wait', ms: 100 },
+      { do: 'blind' },
+      { do: 'image', workload: NAMED, value: 'v2' },
+      { do: 'wait', ms: 10 },
+      { do: 'undo', workload: NAMED },
+      { do: 'wait', ms: 10 },
+      { do: 'sight' },
+      REST,
+    ],
+  ],
+  [
+    'templates that nobody saw, and a second start before their rollout is complete',
+    ['--quiet-period=4s'],
+    [
+      { do: 'data', source: APP_DOT, value: 'b' },
+      { do: 'wait', ms: 6000 },
+      { do: 'image', workload: PATTERN, value: 'v3' },
+      { do: 'data', source: APP_DASH, value: 'b' },
+      { do: 'strip', workload: PATTERN },
+      { do: 'down' },
+      { do: 'pause', workload: PATTERN, value: true },
+      { do: 'up' },
+      { do: 'wait', ms: 1200 },
+      { do: 'down' },
+    ],
+  ],
+  [
+    'more attempts in one rollout than are remembered, and back to the first template',
+    [],
+    [
+      REST,
+      { do: 'data', source: OTHER, value: 'b' },
+      { do: 'wait', ms: 100 },
+      ...ATTEMPTS,
+      { do: 'image', workload: NAMED, value: 'v1' },
+      REST,
+    ],
+  ],
+];
+
+test.each(GAPS)('%s', async (_what, flags, history) => {
+  const lost: string[] = [];
+  for (const seed of from(5070, 30)) lost.push(...(await play({ seed, flags, spoiled: 0 }, history)).lost);
+  expect(lost).toEqual([]);
+});
+
 // What goes one way only. Where things go back and forth one rollout too many is the price of none too few.
 const ONE_WAY: Weights = { data: 10, image: 3, recreate: 1, down: 2, blind: 2, wait: 10 };
 

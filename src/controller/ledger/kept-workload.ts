@@ -27,7 +27,7 @@ export function keptWorkload(
     uid,
     seq: state.seq,
     applied,
-    looks: state.templates.kept(),
+    ...state.templates.kept(),
     revision,
     ...((!isRolledOut || isAhead) && { coming: true }),
     ...(Object.keys(applied).length < Object.keys(all).length && { partial: true }),

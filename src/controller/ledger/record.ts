@@ -43,7 +43,7 @@ export function recordOf(
     seen: engine.seen,
     at: Math.floor(now / 1000),
     revision: nextRevision(revision, edit !== undefined),
-    looks: state.templates.kept(templateAfter),
+    ...state.templates.kept(templateAfter),
   };
   const maxBytes = Math.min(OUR_PART, ALL_ANNOTATIONS - annotationBytes - MARGIN);
   const text = encodeRecord(record);

@@ -78,6 +78,25 @@ test('no text, however damaged, is more than no record', () => {
   );
 });
 
+test.each([
+  { uid: 7 },
+  { seq: 1.5 },
+  { seq: '3' },
+  { template: null },
+  { sources: null },
+  { sources: { 'ConfigMap/app': 1 } },
+  { seen: '9' },
+  { at: {} },
+  { revision: 7 },
+  { looks: {} },
+  { looks: [['digest']] },
+  { unseen: null },
+])('a record that somebody edited is none: %j', (edited) => {
+  const whole = { uid: 'u', seq: 3, key: 'k', template: 't', sources: {}, revision: 'r1', looks: [], unseen: 4 };
+  expect(parseRecord(JSON.stringify({ v: 1, ...whole }), 'u', 'k')).toBeDefined();
+  expect(parseRecord(JSON.stringify({ v: 1, ...whole, ...edited }), 'u', 'k')).toBeUndefined();
+});
+
 test('a record of too many sources has those that matter, says that it is not all, and keeps to its room', () => {
   const ids = Array.from({ length: 5000 }, (_, n): SourceId => `Secret/secret-${n}`);
   const sources = Object.fromEntries(ids.map((id) => [id, 'x'.repeat(22)])) as Record<SourceId, string>;

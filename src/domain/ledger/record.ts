@@ -1,8 +1,9 @@
+import { type JsonObject, objectIn } from '../../api/json.ts';
 import type { Applied } from './applied.ts';
 import type { SourceId } from './source-id.ts';
 
 /** Rides in the same PATCH as the rollout, so that "rolled" and "recorded" cannot come apart. */
-export interface LedgerRecord {
+export interface LedgerRecord extends Partial<KeptTemplates> {
   readonly uid: string;
   /** Counts the records of this workload: the higher one is the newer one, wherever it was found. */
   readonly seq: number;
@@ -17,14 +18,19 @@ export interface LedgerRecord {
   readonly at?: number;
   /** The workload's revision that the write brings about: while it has that one, nobody has touched its template. */
   readonly revision?: string;
-  /** Recent templates, the one that the write makes last. */
-  readonly looks?: readonly KeptTemplate[];
   /** Not all sources are mentioned: there are more than an annotation can hold. */
   readonly partial?: true;
 }
 
 /** A template in few letters, and the resource version since which there may be pods of it. */
 export type KeptTemplate = readonly [digest: string, since: number];
+
+export interface KeptTemplates {
+  /** Recent templates, the present one last, or the one that a write makes. */
+  readonly looks: readonly KeptTemplate[];
+  /** After this version there may have been others, of which pods may be left. */
+  readonly unseen?: number;
+}
 
 export function encodeRecord(record: LedgerRecord): string {
   return JSON.stringify({ v: 1, ...record });
@@ -76,25 +82,33 @@ export function readRecord(text: string | undefined): LedgerRecord | undefined {
   }
 }
 
+/** Whoever may edit a workload may have edited its record: everything in it is looked at. */
 function isRecord(value: unknown): value is LedgerRecord {
-  if (typeof value !== 'object' || value === null) return false;
-  const { uid, seq, key, template, sources } = value as Readonly<Record<string, unknown>>;
+  const record = objectIn(value);
+  const { key, template, sources, seen, at } = record;
   return (
-    typeof uid === 'string' &&
-    Number.isSafeInteger(seq) &&
     typeof key === 'string' &&
     typeof template === 'string' &&
-    typeof sources === 'object' &&
-    sources !== null &&
-    Object.values(sources).every((entry) => typeof entry === 'string') &&
-    isLooks((value as LedgerRecord).looks)
+    isApplied(sources) &&
+    isNumber(seen) &&
+    isNumber(at) &&
+    isKept(record)
   );
 }
 
-function isLooks(looks: unknown): boolean {
-  if (looks === undefined) return true;
+/** What a record and an entry of the checkpoint have in common is as it should be. */
+export function isKept({ uid, seq, revision, looks = [], unseen }: JsonObject): boolean {
   return (
+    typeof uid === 'string' &&
+    Number.isSafeInteger(seq) &&
+    (revision === undefined || typeof revision === 'string') &&
+    isNumber(unseen) &&
     Array.isArray(looks) &&
     looks.every((look) => Array.isArray(look) && typeof look[0] === 'string' && typeof look[1] === 'number')
   );
 }
+
+export const isApplied = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.values(value).every((data) => typeof data === 'string');
+
+const isNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';

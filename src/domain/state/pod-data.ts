@@ -103,6 +103,13 @@ export class PodData {
     this.#template = { after: -1, upTo: when.upTo, isReturn: true };
   }
 
+  /** The template went there and back again, and nobody saw it: pods from before may be left, with what they had. */
+  revisited(template: SeenTemplate, when: TemplateTime): void {
+    const before = new Map(this.applied);
+    this.returned([template], when);
+    for (const [id, applied] of before) if (this.applied.get(id) !== applied) this.applied.set(id, UNKNOWN);
+  }
+
   /**
    * Whether pods may have begun with what a source held before, with what it holds now, or with anything in between: it
    * changed about when the template did, or while pods were being made. Going back to what it held changes nothing then.

@@ -1,5 +1,5 @@
 import { type Applied, UNKNOWN } from '../ledger/applied.ts';
-import type { KeptTemplate } from '../ledger/record.ts';
+import type { KeptTemplate, KeptTemplates } from '../ledger/record.ts';
 import type { SourceId } from '../ledger/source-id.ts';
 import { nextRevision, tellsRollout } from '../workload/rollout.ts';
 import type { Workload } from '../workload/workload.ts';
@@ -31,12 +31,15 @@ export const templateOf = ({ fullTemplateDigest, templateDigest }: Workload, sin
 export class RecentTemplates {
   /** Newest last. */
   readonly #seen: SeenTemplate[];
+  /** Its kind says when no pods of earlier templates are left. */
+  readonly #tellsRollout: boolean;
   #unseenAfter: number | undefined;
   /** The revision that its controller will count as soon as it has seen the newest template. */
   #revisionDue: string | undefined;
 
   constructor(workload: Workload, since: number) {
     this.#seen = [templateOf(workload, since)];
+    this.#tellsRollout = tellsRollout(workload.ref.kind);
   }
 
   get newest(): SeenTemplate | undefined {
@@ -70,7 +73,8 @@ export class RecentTemplates {
     const at = this.#seen.findIndex(({ full }) => full === next.full);
     const [former] = at < 0 ? [] : this.#seen.splice(at, 1);
     this.#seen.push({ ...next, since: former?.since ?? since });
-    if (this.#seen.length > MAX_TEMPLATES) this.#seen.shift();
+    this.#unseenAfter = this.#unseenBeside(MAX_TEMPLATES, this.#seen);
+    this.#seen.splice(0, this.#seen.length - MAX_TEMPLATES);
     return known;
   }
 
@@ -100,19 +104,32 @@ export class RecentTemplates {
   }
 
   /** Others may have come and gone after a version, unless every pod is known to be of the present one. */
-  missedAfter(version: number, { ref, isRolledOut }: Workload): void {
-    if (!isRolledOut || !tellsRollout(ref.kind)) this.#unseenAfter = version;
+  missedAfter(version: number, { isRolledOut }: Workload): void {
+    if (isRolledOut && this.#tellsRollout) return;
+    this.#unseenAfter = Math.min(this.#unseenAfter ?? version, version);
   }
 
   /** What we wrote certainly never was before: where nobody tells when a rollout is complete, that has to do. */
-  wroteNew({ ref }: Workload): void {
-    if (!tellsRollout(ref.kind)) this.#unseenAfter = undefined;
+  wroteNew(): void {
+    if (!this.#tellsRollout) this.#unseenAfter = undefined;
   }
 
   /** What the ledger remembers, with the template that a write is about to make. */
-  kept(next?: SeenTemplate): readonly KeptTemplate[] {
+  kept(next?: SeenTemplate): KeptTemplates {
     const all = next ? [...this.#seen, next] : this.#seen;
-    return all.slice(-KEPT_IN_LEDGER).map(({ full, since }) => [full, since]);
+    const unseen = this.#unseenBeside(KEPT_IN_LEDGER, all);
+    const looks = all.slice(-KEPT_IN_LEDGER).map(({ full, since }): KeptTemplate => [full, since]);
+    return { looks, ...(unseen !== undefined && { unseen }) };
+  }
+
+  /**
+   * As `unseenAfter`, for who remembers so many of these: to go back to one that was forgotten would seem to be new, though
+   * its pods were there all the time. Where nobody says when they are gone, being old has to do.
+   */
+  #unseenBeside(remembered: number, all: readonly SeenTemplate[]): number | undefined {
+    const forgotten = this.#tellsRollout ? all.slice(0, Math.max(0, all.length - remembered)) : [];
+    const from = Math.min(...forgotten.map(({ since }) => since - 1), this.#unseenAfter ?? Number.POSITIVE_INFINITY);
+    return from === Number.POSITIVE_INFINITY ? undefined : from;
   }
 }
 

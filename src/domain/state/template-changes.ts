@@ -53,7 +53,7 @@ export function templateSeen(parts: TemplateParts, sighting: TemplateSighting): 
   // The template went there and back again, and nobody saw when: pods may be from any time since.
   const template = { ...templateOf(after, moment - 1), had: new Map(parts.pods.applied) };
   templates.missedAfter(moment - 1, after);
-  parts.pods.returned([template], { after: moment - 1, upTo: Number(after.resourceVersion) });
+  parts.pods.revisited(template, { after: moment - 1, upTo: Number(after.resourceVersion) });
   return { isLedgerMoved: true, taken: NONE };
 }
 
@@ -97,10 +97,11 @@ function writingOf({ before, after, by, moment, news }: TemplateSighting) {
 export function noticeRevert({ pods, marks, rules }: TemplateParts, workload: Workload): TakenMarks {
   const taken = marks.taken(workload, rules.sources);
   if (!isTaken(taken)) return taken;
-  for (const ref of [...taken.again, ...taken.givenUp])
-    pods.applied.set(sourceId(ref, workload.ref.namespace), UNKNOWN);
   const version = Number(workload.resourceVersion);
   pods.returned([], { after: version, upTo: version });
+  // Last, whatever the order of versions says about the pods: a mark that is missing is to be written again.
+  for (const ref of [...taken.again, ...taken.givenUp])
+    pods.applied.set(sourceId(ref, workload.ref.namespace), UNKNOWN);
   return taken;
 }
 

@@ -221,7 +221,7 @@ export class WorkloadState {
     if (write) {
       this.#marks.wrote(write, this.#workload.ref.namespace);
       this.#pods.settledByUs();
-      this.#pods.templates.wroteNew(this.#workload);
+      this.#pods.templates.wroteNew();
     }
     if (from) from.had ??= had;
     for (const { id, current } of changes) this.#pods.applied.set(id, current);

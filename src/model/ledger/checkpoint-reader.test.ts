@@ -50,6 +50,30 @@ test('a later shard may know of more shards than the first, and all are read, ne
   expect(verbs()).toEqual(new Set(['get']));
 });
 
+test.each([
+  ['null', null],
+  ['without what is applied', { uid: 'w', seq: 1 }],
+  ['with a number as its revision', entry('A', { revision: 7 })],
+  ['with templates that are none', entry('A', { looks: [7] })],
+  ['with versions that are none', entry('A', { seen: { ConfigMap: '7' } })],
+])('an entry %s is left out, and the others are believed', async (_is, damaged) => {
+  const workloads = { [WEB]: damaged, 'Deployment/shop/other': entry('A') } as ShardContent['workloads'];
+  const { checkpoint } = await reader([{ workloads }]);
+  await checkpoint.load();
+  checkpoint.awaits('Deployment');
+  checkpoint.forgetPast();
+  expect(checkpoint.entry(WEB, 'w')).toBeUndefined();
+  expect(checkpoint.entry('Deployment/shop/other', 'w')).toBeDefined();
+});
+
+test.each([{ workloads: 7 }, { seen: { ConfigMap: {} } }, { told: { Deployment: null } }])(
+  'a shard that is damaged is none: %j',
+  async (damaged) => {
+    const { checkpoint } = await reader([damaged as unknown as ShardContent]);
+    expect((await checkpoint.load()).result).toBe('first-start');
+  },
+);
+
 test('a shard that the server refuses is told, and the others are still believed', async () => {
   const { checkpoint } = await reader([{ shards: 2, workloads: { [WEB]: entry('A') } }, 'Forbidden']);
   expect(await checkpoint.load()).toMatchObject({ result: 'found', unreadable: { status: 403 } });

@@ -11,7 +11,7 @@ import type { Runs } from './runs.ts';
 import type { CheckpointEntry } from './shard.ts';
 
 /** What a record and an entry of the checkpoint have in common. */
-export interface Kept extends Pick<CheckpointEntry, 'seq' | 'looks' | 'revision' | 'partial' | 'coming' | 'applied'> {
+export interface Kept extends Omit<CheckpointEntry, 'seen'> {
   readonly template?: string;
   /** Second at which a rollout began. */
   readonly at?: number;

@@ -1,9 +1,10 @@
+import { type JsonObject, objectIn } from '../../api/json.ts';
 import type { KindName } from '../../api/kinds.ts';
 import type { DataObject } from '../../api/objects.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import type { Applied } from '../../domain/ledger/applied.ts';
-import type { KeptTemplate } from '../../domain/ledger/record.ts';
+import { isApplied, isKept, type KeptTemplates } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -28,12 +29,11 @@ export interface ShardContent {
 }
 
 /** What the checkpoint says about one workload. */
-export interface CheckpointEntry {
+export interface CheckpointEntry extends Partial<KeptTemplates> {
   /** Number of the newest record that the writer knew. */
   readonly seq: number;
   readonly applied: Readonly<Partial<Record<SourceId, Applied>>>;
-  /** Recent templates, newest last, and the revision, as they were when it was written. */
-  readonly looks?: readonly KeptTemplate[] | undefined;
+  /** As it was when this was written, like the templates. */
   readonly revision?: string | undefined;
   /** Pods were still being replaced: what changed afterwards is in some of them. */
   readonly coming?: true | undefined;
@@ -64,12 +64,25 @@ export async function readShard(client: KubeClient, ref: ShardRef) {
   }
 }
 
-/** Undefined if it is damaged, or of a version that we do not know. */
+/** Undefined if it is damaged, or of a version that we do not know. An entry that is damaged is left out. */
 function parseShard(text: string | undefined): ShardContent | undefined {
+  const content = objectIn(parsed(text));
+  const { v, key, alive, workloads, seen, told } = content;
+  const isOurs = v === 1 && typeof key === 'string' && typeof alive === 'number' && typeof workloads === 'object';
+  if (!isOurs || !isVersions(seen) || !isVersions(told)) return undefined;
+  const entries = Object.entries(objectIn(workloads)).filter(([, entry]) => isEntry(objectIn(entry)));
+  return { ...content, workloads: Object.fromEntries(entries) } as unknown as ShardContent;
+}
+
+const isEntry = (entry: JsonObject): boolean =>
+  isKept(entry) && isApplied(entry['applied']) && isVersions(entry['seen']);
+
+const isVersions = (value: unknown): boolean =>
+  value === undefined || Object.values(objectIn(value)).every((version) => typeof version === 'number');
+
+function parsed(text = ''): unknown {
   try {
-    const content = JSON.parse(text ?? '') as Partial<ShardContent> | null;
-    const isOurs = content?.v === 1 && typeof content.key === 'string' && typeof content.alive === 'number';
-    return isOurs && typeof content.workloads === 'object' ? (content as ShardContent) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
