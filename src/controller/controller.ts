@@ -134,7 +134,9 @@ async function work(
 ): Promise<void> {
   const { model, pauses, replacements, reconcileDeps } = writers;
   const { queue, checkpoint, oldRecords } = model;
-  const handle = (key: WorkloadKey): Promise<void> => reconcile(reconcileDeps, key);
+  // A pass that waits for an answer while the term ends must not go on in the next, which may be ours again.
+  const passDeps = { ...reconcileDeps, mayWrite: () => !term.aborted && reconcileDeps.mayWrite() };
+  const handle = (key: WorkloadKey): Promise<void> => reconcile(passDeps, key);
   const failed = (key: WorkloadKey, error: unknown): void => {
     deps.log.error('reconciling failed', { ...refOfKey(key), error: String(error), retry: 'soon' });
     queue.retry(key, KubeError.is(error) ? setbackOf(error) : undefined);

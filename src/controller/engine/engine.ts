@@ -168,6 +168,7 @@ export class Engine {
 
   /** A term began: look at everything once more, and know what the leader before us settled. */
   termBegan(): void {
+    for (const state of this.states.values()) state.termBegan();
     this.#lookAgain(Number.POSITIVE_INFINITY);
   }
 
@@ -197,12 +198,8 @@ export class Engine {
       const record = this.#records.newerThan(state.seq, workload);
       return record && { heardUpTo: record.seen };
     };
-    const { moment, isSpec, isEdited, isComplete } = state.seen(workload, {
-      by,
-      completeUpTo,
-      news,
-      isFollowing: this.#begun,
-    });
+    const sighting = { by, completeUpTo, news, isFollowing: this.#begun };
+    const { moment, isSpec, isEdited, isComplete } = state.seen(workload, sighting);
     if (isComplete) this.#deps.checkpoint.completed(key);
     this.#nextVersion.get(state)?.resolve();
     this.#nextVersion.delete(state);

@@ -45,8 +45,12 @@ export function createWriters(deps: ControllerDeps, model: LiveModel, ledgerKey:
     ...common,
     removesMarks: (namespace) => !options.compat && model.inScope(namespace),
     workload: (key) => engine.states.get(key)?.workload,
-    // The template in the answer is whoever wrote it last: a pause that ends changes none.
-    seen: (object) => seen(parse(DEPLOYMENTS, object), 'watch'),
+    // The template in the answer is whoever wrote it last: a pause that ends changes none. And as any answer it may come after
+    // the news that the object is gone, and brings nobody back.
+    seen: (object) => {
+      const workload = parse(DEPLOYMENTS, object);
+      if (engine.states.get(workloadKey(workload.ref))?.workload.uid === workload.uid) seen(workload, 'watch');
+    },
   });
   const replacements = new Replacements({
     ...common,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { namePattern } from './name-pattern.ts';
+import { namePattern, patternsIn } from './name-pattern.ts';
 
 test('the same text is compiled once', () => {
   expect(namePattern('app-.*')).toBe(namePattern('app-.*'));
@@ -33,4 +33,22 @@ test('more texts than the memory holds are no problem', () => {
   const first = namePattern('first');
   for (let i = 0; i < 5000; i += 1) namePattern(`name-${i}`);
   expect(namePattern('first').literal).toBe(first.literal);
+});
+
+test.each([
+  ['one', '[[:word:]]{1000}'.repeat(1000)],
+  ['a long one, many times', `(${'name'.repeat(20)}){1000}`],
+  ['many', Array.from({ length: 40_000 }, (_, n) => `a${n}.`).join(',')],
+  ['repetitions', Array.from({ length: 1000 }, (_, n) => `x${n}a{1000}`).join(',')],
+])('expressions that would take the memory of others are not compiled: %s', (_what, list) => {
+  const patterns = patternsIn(`plain,app-.*,${list},last`);
+  expect(patterns.slice(0, 2).map(({ matches }) => matches?.('app-1'))).toEqual([false, true]);
+  expect(patterns.at(-1)?.matches?.('last')).toBe(true);
+  expect(patterns.at(-2)).toMatchObject({ matches: undefined, error: 'too large' });
+});
+
+test('what people write is never too large', () => {
+  const usual = ['app-.*', '[a-z0-9-]{63}', 'app-(one|two|three)-[a-z]{10}', '.*'];
+  const list = Array.from({ length: 50 }, (_, n) => usual.map((each) => `team-${n}-${each}`)).flat();
+  expect(patternsIn(list.join(',')).filter(({ error }) => error)).toEqual([]);
 });

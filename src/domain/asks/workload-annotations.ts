@@ -2,7 +2,7 @@ import type { AnnotationKeys } from '../../api/annotations.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import { parseBool } from '../text/parse-bool.ts';
 import { type Ask, NO_OVERRIDES, type Place, type Problem, quote, type Refusal, type Wants } from './ask.ts';
-import { elements, NO_NAME, namePattern } from './name-pattern.ts';
+import { elements, type NamePattern, NO_NAME, patternsIn } from './name-pattern.ts';
 import { RELOAD_ALL } from './reload-all-flag.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
@@ -73,11 +73,8 @@ function addAsks(texts: AskingTexts, { keys, compat }: Dialect, { asks, problems
     const isCommon = wants.what !== 'named' || value === '';
     asks.push(isCommon ? shared(`${because} ${place} ${key} ${value} ${kind}`, ask) : ask);
   };
-  const patterns = elements(named).map(namePattern);
-  for (const { text, error } of patterns) {
-    if (error === undefined) continue;
-    problems.push({ path: keys.named[kind], message: `${quote(text)} is no RE2 regular expression: ${error}` });
-  }
+  const patterns = [...patternsIn(named)];
+  problems.push(...patternProblems(patterns, keys.named[kind]));
   // Stakater: a missing list has one empty element, `^$`, which a status without a class name matches.
   const isNameless = compat && kind === 'SecretProviderClass' && named.split(',').some((text) => text.trim() === '');
   if (isNameless) patterns.push(NO_NAME);
@@ -85,6 +82,21 @@ function addAsks(texts: AskingTexts, { keys, compat }: Dialect, { asks, problems
   if (search === 'true') add('search-match', keys.search, search, { what: 'search', kind });
   if (parseBool(auto)) add('auto', keys.auto, auto, { what: 'used', kind });
   if (parseBool(typedAuto)) add('typed-auto', keys.typedAuto[kind], typedAuto, { what: 'used', kind });
+}
+
+const MAX_PROBLEMS = 5;
+
+/** A list can have a hundred thousand elements; a few of them are enough to see what is wrong. */
+function patternProblems(patterns: readonly NamePattern[], path: string): readonly Problem[] {
+  const wrong = patterns.filter(({ error }) => error !== undefined);
+  const more = wrong.length - MAX_PROBLEMS;
+  const few = wrong
+    .slice(0, MAX_PROBLEMS)
+    .map(({ text, error }) => `${quote(text)} is no RE2 regular expression: ${error}`);
+  return [...few, ...(more > 0 ? [`${more} more elements are no RE2 regular expressions`] : [])].map((message) => ({
+    path,
+    message,
+  }));
 }
 
 const sharedAsks = new Map<string, Ask>();

@@ -95,6 +95,11 @@ export class OwnMarks {
     this.#marks.clear();
   }
 
+  /** Another leader may have written since. */
+  forget(): void {
+    for (const noted of [this.#marks, this.#reapplied, this.#givenUp]) noted.clear();
+  }
+
   /** Marks that are gone although the template is the same: applied once more, then never again. Told once. */
   taken(workload: Workload, sources: SourcePast): TakenMarks {
     const again: SourceRef[] = [];

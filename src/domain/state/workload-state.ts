@@ -110,6 +110,11 @@ export class WorkloadState {
     this.#seq = seq;
   }
 
+  /** We lead again, after others did: what they left on the template is not to be compared with what we wrote before them. */
+  termBegan(): void {
+    this.#marks.forget();
+  }
+
   /** A newer version of the object. */
   seen(workload: Workload, sighting: Sighting): Movement {
     const before = this.#workload;

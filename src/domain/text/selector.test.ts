@@ -103,6 +103,15 @@ describe('the selector of a workload, as text', () => {
     ],
     // A DeploymentConfig's has no inner members.
     [{ app: 'web' }, 'app=web'],
+    [
+      {
+        matchExpressions: [
+          { key: 'a', operator: '__proto__' },
+          { key: 'b', operator: 'toString', values: ['x'] },
+        ],
+      },
+      '',
+    ],
     [{}, ''],
     [undefined, ''],
   ])('%j: %s', (given, text) => {

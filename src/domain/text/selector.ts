@@ -88,12 +88,12 @@ function valueProblem({ key, operator, values }: Requirement): string | undefine
   return odd === undefined ? undefined : `"${odd}" is no label value`;
 }
 
-const OPERATORS: Readonly<Record<string, (key: string, values: string) => string>> = {
-  In: (key, values) => `${key} in (${values})`,
-  NotIn: (key, values) => `${key} notin (${values})`,
-  Exists: (key) => key,
-  DoesNotExist: (key) => `!${key}`,
-};
+const OPERATORS: ReadonlyMap<string, (key: string, values: string) => string> = new Map([
+  ['In', (key: string, values: string) => `${key} in (${values})`],
+  ['NotIn', (key: string, values: string) => `${key} notin (${values})`],
+  ['Exists', (key: string) => key],
+  ['DoesNotExist', (key: string) => `!${key}`],
+]);
 
 /** The selector in the spec of a workload, as the server takes it in a query; '' selects everything. */
 export function selectorText(value: unknown): string {
@@ -101,7 +101,7 @@ export function selectorText(value: unknown): string {
   const labels = Object.entries(objectIn(matchLabels ?? plain)).map(([key, each]) => `${key}=${textIn(each)}`);
   const expressions = listIn(matchExpressions).flatMap((each) => {
     const { key, operator, values } = objectIn(each) as Record<string, unknown>;
-    const written = OPERATORS[textIn(operator)]?.(textIn(key), listIn(values).map(textIn).join(','));
+    const written = OPERATORS.get(textIn(operator))?.(textIn(key), listIn(values).map(textIn).join(','));
     return written === undefined ? [] : [written];
   });
   return [...labels, ...expressions].join(',');

@@ -189,7 +189,10 @@ class Election {
     await pause(clock, Math.min(this.#sentAt + RETRY_MS, this.#deadline) - clock.now(), this.#signal);
     if (this.#signal.aborted) return true;
     if (clock.now() >= this.#deadline) return false;
+    const until = this.#deadline;
     const renewed = await this.#attempt((signal) => this.#write(signal));
+    // Too late, although it was sent in time: nobody could write meanwhile, and only a new term takes up what was put aside.
+    if (clock.now() >= until) return false;
     if (!renewed && !this.#signal.aborted && clock.now() < this.#deadline) {
       await this.#attempt((signal) => this.#read(signal));
     }
