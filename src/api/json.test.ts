@@ -37,3 +37,8 @@ test('whatever is odd reads as empty', () => {
     }),
   );
 });
+
+test('a value of any depth has a text', () => {
+  const deep = JSON.parse(`${'{"a":['.repeat(20_000)}1${']}'.repeat(20_000)}`) as unknown;
+  expect(canonicalText({ image: 'v1', deep })).not.toBe(canonicalText({ image: 'v2', deep }));
+});
