@@ -40,16 +40,15 @@ const ROLLOUT_S = 600;
 /** What speaks for what the pods of a workload began with: marks, records, the checkpoint, the order of versions. */
 export class Evidence {
   readonly #deps: EvidenceDeps;
-  /** Second of the beginning by the server's clock, with some allowance: there may be several servers. */
-  #beganAt = Number.POSITIVE_INFINITY;
+  /**
+   * From this second on things are of our time, by the server's clock and with some allowance: there may be several servers.
+   * It begins with the first listing, for it may be long until everything is listed.
+   */
+  readonly #beganAt: number;
 
   constructor(deps: EvidenceDeps) {
     this.#deps = deps;
-  }
-
-  /** From now on things are of our time. */
-  begin(): void {
-    this.#beganAt = Math.floor(this.#deps.serverNow() / 1000) - CLOCKS_APART_S;
+    this.#beganAt = Math.floor(deps.serverNow() / 1000) - CLOCKS_APART_S;
   }
 
   /** What the past says about a workload as a whole: the number of its newest record, and how old its pods are. */
@@ -63,12 +62,12 @@ export class Evidence {
     const isOpen = Object.values(entry?.applied ?? {}).includes(UNKNOWN);
     const seq = Math.max(record?.seq ?? 0, entry?.seq ?? 0);
     const isKnown = !isOpen && isOrdered(this.#deps);
+    const isReturn = way === 'back' || (way === 'new' && kept?.unseen !== undefined);
     return {
       seq,
       templates: kept?.looks && { kept: kept.looks, applied: appliedIn(kept) },
       missedAfter: way === 'same' ? kept?.unseen : Math.min(kept?.heardUpTo() ?? -1, kept?.unseen ?? upTo),
-      template:
-        way === 'back' ? { after: -1, upTo, isReturn: true } : isKnown ? this.#templateTime(workload, seq) : undefined,
+      template: isReturn ? { after: -1, upTo, isReturn } : isKnown ? this.#templateTime(workload, seq) : undefined,
     };
   }
 
@@ -114,8 +113,10 @@ export class Evidence {
     const template = way === 'back' ? templateIn(kept, workload) : undefined;
     // Pods of an earlier template may be running again, with what there was at its time.
     const isBefore = template !== undefined && template !== kept.looks?.at(-1) && since > template[1];
+    // The same goes for templates that nobody saw: what is there now may be one of them.
+    const isUnseen = way !== 'same' && since > (kept.unseen ?? Number.POSITIVE_INFINITY);
     const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref);
-    return { seq: kept.seq, applied, isOvertaken: isBefore || (isEdited && isOpen) };
+    return { seq: kept.seq, applied, isOvertaken: isBefore || isUnseen || (isEdited && isOpen) };
   }
 
   /** Whether pods may have been starting when the source was written last. A record is written as a rollout begins. */

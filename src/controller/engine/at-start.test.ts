@@ -218,8 +218,7 @@ test.each([
 });
 
 test('a workload that only a listing shows does not roll for data that was there before us, whatever else moved', () => {
-  const world = setUp();
-  world.clock.advance(Date.parse('2026-06-01T00:00:00Z'));
+  const world = setUp({ serverNow: () => Date.parse('2026-06-01T00:00:00Z') });
   world.sources.put({ ...source('A', 5), fingerprint: undefined }, false);
   world.engine.begin();
   // A label, in our time; the data is of January.

@@ -159,7 +159,6 @@ export class Engine {
   /** Everything is listed and read: settle what each workload runs with, and from now on follow. */
   begin(): void {
     this.#begun = true;
-    this.#evidence.begin();
     for (const state of this.states.values()) {
       if (state.born === undefined) this.#recall(state);
       else this.#reevaluate(state, this.#asOf(state.born));
