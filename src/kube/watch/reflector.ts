@@ -163,7 +163,8 @@ export class Reflector<T> {
     this.#refresh = undefined;
     const listing = this.#cache.beginListing(emit);
     try {
-      const options = { metadataOnly: this.#options.light, signal };
+      const { light: metadataOnly, retrying } = this.#options;
+      const options = { metadataOnly, signal, retrying };
       for await (const page of this.#client.list(this.#resource, this.#scope, options)) listing.page(page);
       this.#position = listing.complete();
     } catch (error) {
