@@ -20,9 +20,12 @@ export const backoffAfter = ({ status }: KubeError, usual: BackoffLimits): Backo
 export const delayAfter = (error: KubeError, failures: number): number =>
   Math.max(error.retryAfterMs ?? 0, fullJitter(failures, backoffAfter(error, BACKOFF), Math.random));
 
-/** Whether the call may succeed a moment later: no answer, an overloaded server, a credential that somebody will renew. */
+/**
+ * Whether the call may succeed a moment later: no answer, an overloaded server, a credential that somebody will renew, a
+ * load balancer that gave up a connection on which it heard nothing (408).
+ */
 export const isTransient = ({ status }: KubeError): boolean =>
-  status === 0 || status === 401 || status === 429 || status >= 500;
+  status === 0 || status === 401 || status === 408 || status === 429 || status >= 500;
 
 /** Retries until it succeeds, however long the server is away; throws what is not transient. */
 export async function retryTransient<T>(work: () => Promise<T>, { clock, signal, retrying }: RetryOptions): Promise<T> {
