@@ -68,7 +68,7 @@ export interface ClientOptions extends TransportOptions {
   readonly watchIdleMs?: number | undefined;
 }
 
-/** The API server's operations, raw JSON in and out. Caches nothing and retries nothing. */
+/** The API server's operations, raw JSON in and out. Caches nothing, and retries nothing but a page of a listing that was put off. */
 export class KubeClient {
   readonly #transport: Transport;
   readonly #watchIdleMs: number;
@@ -109,8 +109,9 @@ export class KubeClient {
   }
 
   /**
-   * Page by page. When the server has forgotten the position, the listing starts over with a page that says `fresh`. The
-   * data of Secrets are bytes, which are overwritten when the next page is asked for.
+   * Page by page. When the server has forgotten the position, the listing starts over with a page that says `fresh`; when
+   * it puts off a page behind the first, that page is waited for. The data of Secrets are bytes, which are overwritten when
+   * the next page is asked for.
    */
   list<T = KubeObject>(
     resource: Resource,

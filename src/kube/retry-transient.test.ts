@@ -7,21 +7,24 @@ import { retryTransient } from './retry-transient.ts';
 const failure = (status: number, retryAfterMs?: number) =>
   new KubeError({ verb: 'get', path: '/x', status, reason: 'x', retryAfterMs });
 
-test.each([0, 401, 429, 500, 503])('what the server cannot do now (%i) is asked again until it can', async (status) => {
-  const clock = virtualClock();
-  const answers = [failure(status), failure(status), 'done'];
-  const told: number[] = [];
-  const work = async () => {
-    const answer = answers.shift();
-    if (answer instanceof Error) throw answer;
-    return answer;
-  };
-  const signal = new AbortController().signal;
-  const result = retryTransient(work, { clock, signal, retrying: (error) => told.push(error.status) });
-  await clock.run(20_000);
-  expect(await result).toBe('done');
-  expect(told).toEqual([status, status]);
-});
+test.each([0, 401, 408, 429, 500, 503])(
+  'what the server cannot do now (%i) is asked again until it can',
+  async (status) => {
+    const clock = virtualClock();
+    const answers = [failure(status), failure(status), 'done'];
+    const told: number[] = [];
+    const work = async () => {
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+    const signal = new AbortController().signal;
+    const result = retryTransient(work, { clock, signal, retrying: (error) => told.push(error.status) });
+    await clock.run(20_000);
+    expect(await result).toBe('done');
+    expect(told).toEqual([status, status]);
+  },
+);
 
 test.each([403, 404, 409, 422])('what it refuses for good (%i) is thrown', async (status) => {
   const error = failure(status);

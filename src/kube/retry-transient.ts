@@ -16,9 +16,16 @@ const RENEWAL = { baseMs: 1000, capMs: 2000 };
 export const backoffAfter = ({ status }: KubeError, usual: BackoffLimits): BackoffLimits =>
   status === 401 ? RENEWAL : usual;
 
-/** Whether the call may succeed a moment later: no answer, an overloaded server, a credential that somebody will renew. */
+/** How long to wait after failure number `failures` (from 1) in a row: as long as the server said, or longer. */
+export const delayAfter = (error: KubeError, failures: number): number =>
+  Math.max(error.retryAfterMs ?? 0, fullJitter(failures, backoffAfter(error, BACKOFF), Math.random));
+
+/**
+ * Whether the call may succeed a moment later: no answer, an overloaded server, a credential that somebody will renew, a
+ * load balancer that gave up a connection on which it heard nothing (408).
+ */
 export const isTransient = ({ status }: KubeError): boolean =>
-  status === 0 || status === 401 || status === 429 || status >= 500;
+  status === 0 || status === 401 || status === 408 || status === 429 || status >= 500;
 
 /** Retries until it succeeds, however long the server is away; throws what is not transient. */
 export async function retryTransient<T>(work: () => Promise<T>, { clock, signal, retrying }: RetryOptions): Promise<T> {
@@ -28,8 +35,7 @@ export async function retryTransient<T>(work: () => Promise<T>, { clock, signal,
     } catch (error) {
       if (!KubeError.is(error) || !isTransient(error) || signal.aborted) throw error;
       retrying?.(error);
-      const delayMs = fullJitter(failures, backoffAfter(error, BACKOFF), Math.random);
-      await pause(clock, Math.max(error.retryAfterMs ?? 0, delayMs), signal);
+      await pause(clock, delayAfter(error, failures), signal);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
-/** A certificate that is its own authority, put together byte by byte: a test needs no more of X.509 than this. */
+/** A certificate of a name or IPv4 address that is its own authority, put together byte by byte: a test needs no more of X.509 than this. */
 export function selfSigned(name: string, until = '491231235959Z'): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const der = (tag: number, ...parts: readonly (Buffer | string)[]): Buffer => {
@@ -13,7 +14,8 @@ export function selfSigned(name: string, until = '491231235959Z'): { readonly ke
   const algorithm = sequence(oid('2a8648ce3d040302')); // ecdsa-with-SHA256
   const subject = sequence(der(0x31, sequence(oid('550403'), der(0x0c, name))));
   const authority = sequence(oid('551d13'), der(0x04, sequence(der(0x01, Buffer.from([255])))));
-  const alternative = sequence(oid('551d11'), der(0x04, sequence(der(0x82, name))));
+  const identity = isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, name);
+  const alternative = sequence(oid('551d11'), der(0x04, sequence(identity)));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1])),

@@ -11,8 +11,11 @@ import { tokenFromFile } from './token-file.ts';
 
 export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
-/** Opens a connection to the server through a proxy; fails when nothing has arrived for so many milliseconds. */
-export type Tunnel = (idleMs: number) => Promise<Socket>;
+/**
+ * Opens a connection to the server through a proxy; fails when nothing has arrived for so many milliseconds, or when it is
+ * called off.
+ */
+export type Tunnel = (idleMs: number, signal: AbortSignal) => Promise<Socket>;
 
 /** Where the API server is, and our credentials. Holds no socket. */
 export interface Connection {

@@ -131,7 +131,7 @@ async function providerOf(
   if (!isFields(provider)) return;
   if (provider['name'] === 'oidc') {
     const config = isFields(provider['config']) ? provider['config'] : {};
-    return (await import('./oidc.ts')).oidcTokens(user, config, options.clock);
+    return (await import('./oidc.ts')).oidcTokens(user, config, options);
   }
   throw new Error(
     `${user.file}: user "${user.name}" has the auth provider "${provider['name']}", which kubectl no longer knows either; ` +

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
+import { connectProxy } from '../../../test/support/connect-proxy.ts';
 import { selfSigned } from '../../../test/support/self-signed.ts';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
-import { connect } from './connection.ts';
+import { type ConnectOptions, connect } from './connection.ts';
 
 const cleanUp: (() => unknown)[] = [];
 afterEach(async () => {
@@ -24,8 +25,8 @@ interface CallContext {
 }
 
 /** An OpenID issuer whose answers to refresh tokens are these, one after the other, and then a refusal. */
-async function issuer(answers: readonly object[], about: object = {}) {
-  const own = selfSigned('localhost');
+async function issuer(answers: readonly object[], about: object = {}, name = 'localhost') {
+  const own = selfSigned(name);
   const asked: CallContext[] = [];
   const server = createServer(own, async (request, response) => {
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
@@ -37,13 +38,14 @@ async function issuer(answers: readonly object[], about: object = {}) {
     asked.push({ authorization: request.headers.authorization, form });
     response.writeHead(answer ? 200 : 400).end(JSON.stringify(answer ?? { error: 'hunter2' }));
   });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   cleanUp.push(() => server.close());
-  const url = `https://localhost:${(server.address() as AddressInfo).port}/realm`;
-  return { asked, url, authority: Buffer.from(own.cert).toString('base64') };
+  const { port } = server.address() as AddressInfo;
+  const url = `https://${name}:${port}/realm`;
+  return { asked, url, port, authority: Buffer.from(own.cert).toString('base64') };
 }
 
-async function connected(provider: object) {
+async function connected(provider: object, env: ConnectOptions['env'] = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'oidc-'));
   cleanUp.push(() => rm(dir, { recursive: true }));
   const kubeconfig = {
@@ -54,7 +56,7 @@ async function connected(provider: object) {
   };
   await writeFile(join(dir, 'config'), JSON.stringify(kubeconfig));
   const clock = virtualClock();
-  const { authorization } = await connect({ kubeconfig: join(dir, 'config'), env: {}, clock });
+  const { authorization } = await connect({ kubeconfig: join(dir, 'config'), env, clock });
   return { clock, authorization };
 }
 
@@ -107,6 +109,19 @@ test.each([
   const from = await issuer([{ id_token: idToken(60) }], about);
   await connected(oidc(from, { 'client-secret': 's/x' }));
   expect(from.asked).toEqual([expected]);
+});
+
+test('the issuer is reached through the proxy of the environment', async () => {
+  const from = await issuer([{ id_token: idToken(60) }], {}, 'issuer.test');
+  const { server: proxy, asked } = connectProxy(from.port);
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  cleanUp.push(() => proxy.close());
+  const env = { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  const { authorization } = await connected(oidc(from), env);
+  expect(await authorization()).toBe(`Bearer ${idToken(60)}`);
+  const target = `issuer.test:${from.port}`;
+  expect(asked).toEqual(Array(2).fill({ target, credentials: undefined }));
+  expect(from.asked).toEqual([{ authorization: undefined, form }]);
 });
 
 describe('a token that cannot be had: said with the way out, and without a word of the issuer', () => {

@@ -32,19 +32,22 @@ function matches(item: string, host: string, port: number): boolean {
     .replace(/^\[|\]$/g, '')
     .replace(/^\*\./, '.')
     .toLowerCase();
+  // An address can be written in several ways.
+  if (isIP(bare) !== 0) return isWithin(host, bare);
   return host === bare || (isIP(host) === 0 && host.endsWith(bare.startsWith('.') ? bare : `.${bare}`));
 }
 
+/** Whether an address is this one or in this range; false for what is neither. */
 function isWithin(host: string, range: string): boolean {
   const family = familyOf(host);
-  const [address = '', bits] = range.split('/');
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d+))?$/.exec(range) ?? [];
   if (!family || familyOf(address) !== family) return false;
   const list = new BlockList();
   try {
     list.addSubnet(address, bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits), family);
     return list.check(host, family);
   } catch {
-    // An invalid prefix.
+    // A prefix that is too long.
     return false;
   }
 }

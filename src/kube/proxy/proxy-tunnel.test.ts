@@ -7,12 +7,14 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connectProxy } from '../../../test/support/connect-proxy.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { selfSigned } from '../../../test/support/self-signed.ts';
 import { socksProxy } from '../../../test/support/socks-proxy.ts';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import { type ConnectOptions, connect } from '../auth/connection.ts';
 import { KubeClient } from '../client.ts';
+import { proxyTunnel } from './proxy-tunnel.ts';
 
 let dir: string;
 const cleanUp: (() => unknown)[] = [];
@@ -166,6 +168,27 @@ test('a proxy with TLS shows a certificate of its own', async () => {
   );
   expect({ names, asked }).toEqual({ names: ['localhost'], asked: [] });
 });
+
+test.each(['http', 'https', 'socks5', 'socks4'])(
+  'a tunnel that is being opened ends when its call is called off, and at the end: %s',
+  async (scheme) => {
+    const asked: Socket[] = [];
+    const silent = createServer((socket) => void asked.push(socket.resume()));
+    const proxy = new URL(`${scheme}://127.0.0.1:${await listen(silent)}`);
+    const server = new URL('http://127.0.0.1:6443');
+    const connection = { server, tls: () => ({}), authorization: () => undefined };
+    const client = new KubeClient({ ...connection, tunnel: await proxyTunnel(server, proxy) }, { maxSockets: 1 });
+    const call = new AbortController();
+    const get = (signal?: AbortSignal) => client.get(CONFIG_MAPS, { name: 'a' }, { signal }).catch(() => 'over');
+    const calls = [get(call.signal), get()];
+    await eventually(() => asked.length).toBe(1);
+    call.abort();
+    await eventually(() => asked.map(({ closed }) => closed)).toEqual([true, false]);
+    client.close();
+    await eventually(() => asked.map(({ closed }) => closed)).toEqual([true, true]);
+    expect(await Promise.all(calls)).toEqual(['over', 'over']);
+  },
+);
 
 test('a SOCKS proxy', async () => {
   const { seen, port } = await apiServer();

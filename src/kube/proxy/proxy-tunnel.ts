@@ -6,12 +6,14 @@ import { ConnectError, proxyEndpoint, toConnectError } from '../wire/connect-err
 
 /** Reaches the server through a proxy (http://, https:// or SOCKS), which sees no more than its name. */
 export async function proxyTunnel(server: URL, proxy: URL): Promise<Tunnel> {
-  if (!proxy.protocol.startsWith('socks')) return (idleMs) => connectThrough(proxy, hostAndPort(server), idleMs);
+  if (!proxy.protocol.startsWith('socks')) {
+    return (idleMs, signal) => connectThrough(proxy, hostAndPort(server), idleMs, signal);
+  }
   const { socksTunnel } = await import('./socks-tunnel.ts');
   return socksTunnel(proxy, addressOf(server));
 }
 
-function connectThrough(proxy: URL, authority: string, idleMs: number): Promise<Socket> {
+function connectThrough(proxy: URL, authority: string, idleMs: number, signal: AbortSignal): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const { host, port } = addressOf(proxy);
   const request = (proxy.protocol === 'https:' ? https : http).request({
@@ -24,6 +26,7 @@ function connectThrough(proxy: URL, authority: string, idleMs: number): Promise<
     headers: { host: authority, ...credentials(proxy) },
     agent: false,
     timeout: idleMs,
+    signal,
   });
   const endpoint = proxyEndpoint(proxy);
   const refuse = (status: number | undefined) =>

@@ -22,12 +22,12 @@ export function socksTunnel(proxy: URL, { host, port }: { readonly host: string;
   const address = addressOf(proxy);
   const type: 4 | 5 = proxy.protocol.startsWith('socks4') ? 4 : 5;
   const command = { proxy: { ...address, type, userId, password }, command: 'connect' } as const;
-  return async (timeout = TIMEOUT_MS): Promise<Socket> => {
+  return async (timeout = TIMEOUT_MS, signal?: AbortSignal): Promise<Socket> => {
     let socket: Socket | undefined;
     try {
       const target = proxy.protocol === 'socks4:' ? (await lookup(host, { family: 4 })).address : host;
       // Connected here, because the library drops the code of an error.
-      socket = connect(address);
+      socket = connect({ ...address, ...(signal && { signal }) });
       await once(socket, 'connect', { signal: AbortSignal.timeout(timeout) });
       const destination = { host: target, port };
       await SocksClient.createConnection({ ...command, destination, existing_socket: socket, timeout });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { configMap, listOf } from '../../../test/support/scripted-api.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+import { type Answer, configMap, listOf } from '../../../test/support/scripted-api.ts';
 import { collect, startClient as start } from '../../../test/support/scripted-client.ts';
+import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS, SECRETS } from '../../api/resources.ts';
+import type { ListOptions } from './listing.ts';
 
 describe('list', () => {
   test('pages follow each other', async () => {
@@ -42,6 +45,75 @@ describe('list', () => {
       e.query.has('continue') ? e.status(410, 'Expired') : e.json(200, listOf([], '9', { next: 'more' })),
     );
     await expect(collect(client.list(CONFIG_MAPS, {}))).rejects.toMatchObject({ status: 410 });
+  });
+
+  const paged = (putOff: Answer): Answer[] => [
+    (e) => e.json(200, listOf([configMap('a', '1')], '9', { next: 'more' })),
+    putOff,
+    (e) => e.json(200, listOf([configMap('b', '2')], '9')),
+  ];
+
+  test.each([429, 503])(
+    'a page that is put off (%i) is asked for again when the server said, and no page before it',
+    async (status) => {
+      const clock = virtualClock();
+      const { api, client } = await start(
+        { list: paged((e) => e.json(status, {}, { 'retry-after': '7' })) },
+        { clock },
+      );
+      const told: [number, number, number][] = [];
+      const retrying: ListOptions['retrying'] = (error, ...how) => told.push([error.status, ...how]);
+      const listing = collect(client.list(CONFIG_MAPS, {}, { retrying }));
+      await eventually(() => clock.timers).toBe(1);
+      clock.advance(6999);
+      expect(clock.timers).toBe(1);
+      clock.advance(1);
+      expect((await listing).map(({ items, fresh }) => [items[0]?.metadata.name, fresh])).toEqual([
+        ['a', true],
+        ['b', false],
+      ]);
+      expect(api.requests.map(({ query }) => query.get('continue'))).toEqual([null, 'more', 'more']);
+      expect(told).toEqual([[status, 7000, 1]]);
+    },
+  );
+
+  test('a page that is always put off is a failure, not an endless listing', async () => {
+    const clock = virtualClock();
+    const { api, client } = await start(
+      (e) => (e.query.has('continue') ? e.status(429, 'Busy') : e.json(200, listOf([], '9', { next: 'more' }))),
+      { clock },
+    );
+    let isOver = false;
+    const listing = expect(collect(client.list(CONFIG_MAPS, {})))
+      .rejects.toMatchObject({ status: 429 })
+      .finally(() => {
+        isOver = true;
+      });
+    await eventually(() => {
+      clock.advance(10_000);
+      return isOver;
+    }).toBe(true);
+    await listing;
+    expect(api.requests).toHaveLength(12);
+  });
+
+  test('nobody waits for a page any more when the listing is called off', async () => {
+    const clock = virtualClock();
+    const { api, client } = await start({ list: paged((e) => e.json(429, {}, { 'retry-after': '7' })) }, { clock });
+    const stop = new AbortController();
+    const reason = new Error('enough');
+    const listing = expect(collect(client.list(CONFIG_MAPS, {}, stop))).rejects.toBe(reason);
+    await eventually(() => clock.timers).toBe(1);
+    stop.abort(reason);
+    await listing;
+    expect(clock.timers).toBe(0);
+    expect(api.requests).toHaveLength(2);
+  });
+
+  test.each([429, 503])('the first page is not waited for: its caller knows better (%i)', async (status) => {
+    const { api, client } = await start({ list: [(e) => e.json(status, {}, { 'retry-after': '7' })] });
+    await expect(collect(client.list(CONFIG_MAPS, {}))).rejects.toMatchObject({ status, retryAfterMs: 7000 });
+    expect(api.requests).toHaveLength(1);
   });
 
   test('metadata only: asked for by media type, told by the answer', async () => {

@@ -1,8 +1,10 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { isSecret, type Resource } from '../../api/resources.ts';
+import { pause } from '../../runtime/backoff.ts';
 import type { ListScope } from '../client.ts';
 import { KubeError } from '../kube-error.ts';
 import { query, resourcePath } from '../resource-path.ts';
+import { delayAfter } from '../retry-transient.ts';
 import { localError } from '../wire/call-errors.ts';
 import type { Erasable } from '../wire/secret-json.ts';
 import type { Call, Transport } from '../wire/transport.ts';
@@ -14,6 +16,8 @@ export interface ListOptions {
   /** The list as it was at exactly this version; fails with `Expired` when the server has forgotten it, after minutes. */
   readonly atVersion?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Called when the server puts a page off, which is asked for again; `failures` counts those in a row. */
+  readonly retrying?: ((error: KubeError, delayMs: number, failures: number) => void) | undefined;
 }
 
 export interface ListPage<T> {
@@ -35,6 +39,8 @@ const MAX_METADATA_PAGE = 2000;
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 // How often a listing may start over because the server forgot its position, which takes five minutes each time.
 const MAX_RESTARTS = 3;
+// How often a page is asked for again. client-go: rest.Request.
+const MAX_RETRIES = 10;
 
 interface Progress {
   readonly next: string | undefined;
@@ -56,7 +62,7 @@ export async function* listPages<T>(
     const call = listCall(resource, scope, options, progress);
     let list: Erasable<RawList>;
     try {
-      list = await transport.erasable(call);
+      list = await fetchPage(transport, call, options, progress);
     } catch (error) {
       progress = retryWith(progress, error);
       largest = Math.min(largest, progress.limit);
@@ -75,6 +81,32 @@ export async function* listPages<T>(
     if (progress.next === undefined) return;
   }
 }
+
+/**
+ * A page behind the first is asked for again while the server puts it off: to begin anew would cost a busy server all the
+ * pages before it, and might never come to an end. A first page has nothing to lose, and its caller decides.
+ */
+async function fetchPage(
+  transport: Transport,
+  call: Call,
+  { signal = new AbortController().signal, retrying }: ListOptions,
+  { next }: Progress,
+): Promise<Erasable<RawList>> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await transport.erasable(call);
+    } catch (error) {
+      if (next === undefined || failures > MAX_RETRIES || !isPutOff(error)) throw error;
+      const delayMs = delayAfter(error, failures);
+      retrying?.(error, delayMs, failures);
+      await pause(transport.clock, delayMs, signal);
+    }
+  }
+}
+
+/** Whether the server asks to come back later. */
+const isPutOff = (error: unknown): error is KubeError =>
+  KubeError.is(error) && (error.status === 429 || (error.status >= 500 && error.retryAfterMs !== undefined));
 
 /** Starts over where the server forgot the position, asks for smaller pages where one was too large; else throws. */
 function retryWith(progress: Progress, error: unknown): Progress {

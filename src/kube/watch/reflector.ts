@@ -84,6 +84,8 @@ export class Reflector<T> {
   /** The version from which a watch may continue; undefined: list first. */
   #position: string | undefined;
   #failures = 0;
+  /** How many listings watches have asked for since the last one that worked. */
+  #vainListings = 0;
   /** Reasons for which `unavailable` was emitted. */
   readonly #unavailableFor = new Set<string>();
   /** How many watches in a row were forbidden. */
@@ -163,7 +165,8 @@ export class Reflector<T> {
     this.#refresh = undefined;
     const listing = this.#cache.beginListing(emit);
     try {
-      const options = { metadataOnly: this.#options.light, signal };
+      const { light: metadataOnly, retrying } = this.#options;
+      const options = { metadataOnly, signal, retrying };
       for await (const page of this.#client.list(this.#resource, this.#scope, options)) listing.page(page);
       this.#position = listing.complete();
     } catch (error) {
@@ -182,30 +185,39 @@ export class Reflector<T> {
   async #watch(signal: AbortSignal, emit: Emit<T>): Promise<void> {
     const start = this.#clock.now();
     let events = 0;
+    let isOpen = false;
+    const onOpen = () => {
+      isOpen = true;
+      this.#options.watching?.();
+    };
     const isShort = () => this.#clock.now() - start < SHORT_WATCH_MS;
     try {
       await this.#interruptible(signal, async (either) => {
-        const onOpen = this.#options.watching;
         const from = this.#position ?? '';
         for await (const event of this.#client.watch(this.#resource, this.#scope, from, { signal: either, onOpen })) {
           this.#refusals = 0;
-          this.#failures = 0;
+          this.#forgetFailures();
           events += 1;
           this.#position = this.#cache.apply(event, emit);
         }
       });
     } catch (error) {
-      // A watch that broke after a quiet time has worked: failures before it count no more.
-      if (!isShort() && KubeError.is(error, 'Unreachable', 'Silent')) this.#failures = 0;
+      // A watch that broke after a quiet time has worked: failures before it count no more. A late refusal is still one.
+      if (!isShort() && (isOpen || KubeError.is(error, 'Unreachable', 'Silent'))) this.#forgetFailures();
       throw error;
     }
     if (!isShort()) {
       this.#refusals = 0;
-      this.#failures = 0;
+      this.#forgetFailures();
     } else if (events === 0 && !this.#refresh) {
       this.#failures += 1;
       await this.#wait(fullJitter(this.#failures, BACKOFF, this.#random), signal);
     }
+  }
+
+  #forgetFailures(): void {
+    this.#failures = 0;
+    this.#vainListings = 0;
   }
 
   /** Decides how the next step continues after a failure, and waits as long as that needs. */
@@ -213,16 +225,15 @@ export class Reflector<T> {
     const forbidden = error.status === 403 || error.status === 405;
     if (error.verb === 'watch') {
       if (forbidden) return this.#watchForbidden(error, emit);
-      if (this.#needsListing(error)) this.#position = undefined;
-    } else if (forbidden || error.status === 404) {
-      if (!this.#unavailableFor.has(error.reason)) emit({ type: 'unavailable', error });
-      this.#unavailableFor.add(error.reason);
-      // When the right comes back, what exists by then has to be listed before a watch.
-      this.#position = undefined;
-    }
-    this.#failures += 1;
-    // That the server forgets a position is normal: no wait the first time.
-    if (error.status === 410 && this.#failures === 1) return;
+      if (this.#needsListing(error)) {
+        this.#position = undefined;
+        this.#vainListings += 1;
+        // That the server forgets a position is normal: no wait, unless it is that of the listing it has just sent.
+        if (error.status === 410 && this.#vainListings === 1) return;
+      }
+    } else if (forbidden || error.status === 404) this.#unavailable(error, emit);
+    // A listing that leads to no watch is no success, or a kind would be listed without end.
+    this.#failures = Math.max(this.#failures + 1, this.#vainListings);
     const delayMs = fullJitter(this.#failures, backoffAfter(error, BACKOFF), this.#random);
     this.#options.retrying?.(error, Math.max(delayMs, error.retryAfterMs ?? 0), this.#failures);
     // `refresh` does not shorten a time that the server named.
@@ -234,6 +245,13 @@ export class Reflector<T> {
   #needsListing(error: KubeError): boolean {
     if (error.status === 410 || error.status === 404 || error.reason === 'TooLarge') return true;
     return error.reason === 'BadAnswer' && this.#failures >= MAX_RESUMES;
+  }
+
+  #unavailable(error: KubeError, emit: Emit<T>): void {
+    if (!this.#unavailableFor.has(error.reason)) emit({ type: 'unavailable', error });
+    this.#unavailableFor.add(error.reason);
+    // When the right comes back, what exists by then has to be listed before a watch.
+    this.#position = undefined;
   }
 
   /** Sets when the next watch is tried; listings do not wait for that. */

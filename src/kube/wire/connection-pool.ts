@@ -28,8 +28,8 @@ export class ConnectionPool {
   readonly #sockets = new Set<PooledSocket>();
   readonly #idle: PooledSocket[] = [];
   readonly #waiting: Exchange[] = [];
-  /** How many tunnels are being opened. */
-  #opening = 0;
+  /** Those whose tunnel is being opened. */
+  readonly #opening = new Set<Exchange>();
   #closed = false;
 
   constructor(dial: Dial, endpoint: Endpoint, maxSockets: number, tunnel?: Tunnel) {
@@ -55,7 +55,7 @@ export class ConnectionPool {
   /** Closes all connections; exchanges under way fail. */
   close(): void {
     this.#closed = true;
-    for (const exchange of this.#waiting.splice(0)) exchange.fail(new Error('closed'));
+    for (const exchange of [...this.#waiting.splice(0), ...this.#opening]) exchange.fail(new Error('closed'));
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -66,17 +66,19 @@ export class ConnectionPool {
   }
 
   async #openTunnel(tunnel: Tunnel, exchange: Exchange, connected: () => void): Promise<void> {
-    this.#opening += 1;
+    const opening = new AbortController();
+    this.#opening.add(exchange);
+    // Until the tunnel is open, the exchange has nothing else that ends with it.
+    exchange.assign({ pause() {}, resume() {}, destroy: () => opening.abort() }, false);
     try {
-      const socket = await tunnel(exchange.headMs);
-      if (this.#closed) exchange.fail(new Error('closed'));
+      const socket = await tunnel(exchange.headMs, opening.signal);
       if (exchange.isOver) socket.destroy();
       else this.#connect(exchange, connected, socket);
     } catch (error) {
       exchange.fail(toOpenError(this.#endpoint, error));
     }
     if (exchange.isOver) connected();
-    this.#opening -= 1;
+    this.#opening.delete(exchange);
     this.#sendWaiting();
   }
 
@@ -118,7 +120,7 @@ export class ConnectionPool {
   }
 
   #isFull(): boolean {
-    return this.#sockets.size + this.#opening >= this.#maxSockets;
+    return this.#sockets.size + this.#opening.size >= this.#maxSockets;
   }
 
   #sendWaiting(): void {

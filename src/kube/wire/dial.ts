@@ -1,5 +1,11 @@
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  connect as connectTls,
+  createSecureContext,
+  type SecureContext,
+} from 'node:tls';
 import type { Connection, TlsOptions } from '../auth/connection.ts';
 import { addressOf } from './address.ts';
 
@@ -10,20 +16,29 @@ import { addressOf } from './address.ts';
 export function dialer({ server, tls }: Pick<Connection, 'server' | 'tls'>): (tunnel?: Socket) => Socket {
   const address = addressOf(server);
   if (server.protocol !== 'https:') return (tunnel) => tunnel ?? connect(address);
-  // SNI carries names, not addresses.
-  const target = { ...address, ...(isIP(address.host) === 0 && { servername: address.host }) };
   let current = tlsContext(tls());
   return (tunnel) => {
     current = renewed(current, tls());
     const context = current;
     const { session, secureContext } = context;
-    const way = { ...target, ...(tunnel && { socket: tunnel }), ...(session && { session }) };
-    const socket = connectTls({ ...way, ...context.tls, secureContext });
+    const { servername = address.host, ...trust } = context.tls;
+    const way = { ...address, ...(tunnel && { socket: tunnel }), ...(session && { session }) };
+    const socket = connectTls({ ...way, ...trust, ...identityOf(servername), secureContext });
     // The next connection resumes the session: a shorter handshake.
     socket.on('session', (ticket: Buffer) => {
       context.session = ticket;
     });
     return socket;
+  };
+}
+
+/** Whose certificate the server has to show. It is told by SNI, which carries names, not addresses. */
+function identityOf(server: string): ConnectionOptions {
+  // A dot at the end is for DNS alone: in SNI Go's servers refuse it.
+  const name = server.replace(/\.+$/, '');
+  return {
+    ...(isIP(name) === 0 && { servername: name }),
+    checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate),
   };
 }
 

@@ -90,6 +90,7 @@ describe('through a tunnel, as proxies need it', () => {
     vi.advanceTimersByTime(10_000);
     vi.useRealTimers();
     await failed;
+    expect(tunnel.mock.lastCall?.[1].aborted).toBe(true);
   });
 
   test('when one kept connection turns out to be dead, the others are not tried', async () => {

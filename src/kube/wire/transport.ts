@@ -75,7 +75,7 @@ export class Transport {
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly serverTime: ServerTime;
   readonly #endpoint: Endpoint;
   readonly #credentialBackoff: CredentialBackoff;
@@ -87,9 +87,9 @@ export class Transport {
     this.#connection = connection;
     this.#observe = options.observe;
     this.#idleMs = options.idleMs ?? IDLE_MS;
-    this.#clock = options.clock ?? systemClock;
-    this.serverTime = new ServerTime(this.#clock);
-    this.#credentialBackoff = new CredentialBackoff(this.#clock);
+    this.clock = options.clock ?? systemClock;
+    this.serverTime = new ServerTime(this.clock);
+    this.#credentialBackoff = new CredentialBackoff(this.clock);
     const dial = dialer(connection);
     const { server, proxy, tunnel } = connection;
     this.#endpoint = serverEndpoint(server, proxy);
@@ -117,7 +117,7 @@ export class Transport {
 
   /** Sends the call; the caller reads the body as it arrives. Throws for any status but 2xx. */
   async open(call: Call): Promise<Exchange> {
-    const start = this.#clock.now();
+    const start = this.clock.now();
     let code: string | undefined = '<error>';
     try {
       const given = this.#authorization(call, false);
@@ -146,7 +146,7 @@ export class Transport {
     // A call that its caller aborted says nothing about the server.
     if (!signal?.aborted) this.outages.ended(resource, Number(code) || 0);
     const { host } = this.#connection.server;
-    this.#observe?.({ verb, method: METHODS[verb], resource, code, ms: this.#clock.now() - start, host });
+    this.#observe?.({ verb, method: METHODS[verb], resource, code, ms: this.clock.now() - start, host });
   }
 
   /** After a 401: gets the credential anew, and if it is another one, sends the call once more. */
