@@ -62,7 +62,7 @@ async function runCommand<T>(command: ClusterCommand<T>, argv: readonly string[]
   const home = request.own.get('attune-namespace');
   const parsed = parseSettings(request.controller, home === undefined ? io.env : { ...io.env, ATTUNE_NAMESPACE: home });
   const wanted = read(request);
-  const problems = [...request.problems, ...misnamed(home), ...(parsed.ok ? [] : parsed.problems)];
+  const problems = [...request.problems, ...misnamed(request), ...(parsed.ok ? [] : parsed.problems)];
   if (typeof wanted === 'string') problems.push(wanted);
   if (problems.length > 0 || !parsed.ok || typeof wanted === 'string') {
     const lines = problems.map((problem) => `attune ${name}: ${problem}\n`);
@@ -82,10 +82,13 @@ async function runCommand<T>(command: ClusterCommand<T>, argv: readonly string[]
   }
 }
 
-const misnamed = (home: string | undefined): readonly string[] =>
-  home === undefined || isNamespaceName(home)
-    ? []
-    : [`--attune-namespace must be the name of a namespace, not ${quote(home)}`];
+/** An empty name, as of a variable that is not set, means all namespaces to the API; one of dots leads to another path. */
+const misnamed = ({ own }: Request): readonly string[] =>
+  ['namespace', 'attune-namespace'].flatMap((flag) => {
+    const name = own.get(flag);
+    if (name === undefined || isNamespaceName(name)) return [];
+    return [`--${flag} must be the name of a namespace, not ${quote(name)}`];
+  });
 
 /** What is wrong with words where only flags are understood; one that is no name may be a credential. */
 export function refusedOperands({ operands }: Request): string | undefined {

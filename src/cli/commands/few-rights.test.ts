@@ -192,11 +192,22 @@ describe('impact, and explain with it', () => {
   });
 });
 
-it.each(['', 'My Space', '../kube-system'])('--attune-namespace=%s is refused', async (name) => {
-  const { code, stderr } = await attune('explain', 'deploy/web', `--attune-namespace=${name}`, '-o', 'yaml');
-  expect(code).toBe(2);
-  expect(stderr).toContain(`--attune-namespace must be the name of a namespace, not ${JSON.stringify(name)}`);
-  expect(stderr).toContain('-o knows json');
+describe.each(['', '..', 'My Space', '../kube-system'])('%j is no namespace', (name) => {
+  it.each(['--attune-namespace', '--namespace'])('for %s', async (flag) => {
+    const { code, stderr } = await attune('explain', 'deploy/web', `${flag}=${name}`, '-o', 'yaml');
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${flag} must be the name of a namespace, not ${JSON.stringify(name)}`);
+    expect(stderr).toContain('-o knows json');
+  });
+
+  it.each([['impact', 'cm/app'], ['doctor'], ['resume']])(
+    'for -n of %s, and the cluster is not asked',
+    async (...argv) => {
+      const before = api.requests.length;
+      expect(await attune(...argv, '-n', name)).toMatchObject({ code: 2, stdout: '' });
+      expect(api.requests).toHaveLength(before);
+    },
+  );
 });
 
 describe('who is not let in at all', () => {
