@@ -43,6 +43,31 @@ test('bytes are read of one source, when they are asked for', async () => {
   expect(api.requests.map(({ verb }) => verb)).toEqual(['list', 'get']);
 });
 
+test('who may read a source by name, and not list its kind, knows its annotations', async () => {
+  const db = named('db', { annotations: { 'reloader.stakater.com/ignore': 'true' } });
+  const { taken } = await snapshot({ 'secrets/db': { ...db, data: { a: 'MQ==' } } });
+  const ref = { kind: 'Secret', namespace: 'shop', name: 'db' } as const;
+  await taken.readSources(['Secret']);
+  await taken.readData(ref);
+  expect(taken.sources.get(ref)?.fingerprint?.mark).toMatch(/^[0-9a-f]{40}$/);
+  expect(taken.sources.flags(ref).ignored).toBe(true);
+  expect(taken.facts(ref).presence).toBe('present');
+  expect(taken.hasListed('Secret')).toBe(false);
+});
+
+test('what was never looked for is read by name', async () => {
+  const csi = '/apis/secrets-store.csi.x-k8s.io/v1/namespaces/shop/secretproviderclasses';
+  const { taken, api } = await snapshot({ [`${csi}/vault`]: named('vault') });
+  const presence = async (name: string) => {
+    const ref = { kind: 'SecretProviderClass', namespace: 'shop', name } as const;
+    await taken.readData(ref);
+    return taken.facts(ref).presence;
+  };
+  expect(await presence('vault')).toBe('present');
+  expect(await presence('other')).toBe('unreadable');
+  expect(api.requests.map(({ verb }) => verb)).toEqual(['get', 'get']);
+});
+
 test('a workload is concerned by what it uses, names and matches, also where it is not to be rolled', async () => {
   const { taken } = await snapshot({ configmaps: [named('app'), named('web-1'), named('other')] });
   await taken.readSources(['ConfigMap']);
