@@ -43,6 +43,21 @@ test('bytes are read of one source, when they are asked for', async () => {
   expect(api.requests.map(({ verb }) => verb)).toEqual(['list', 'get']);
 });
 
+test('a kind that the server does not have is not one that may not be listed', async () => {
+  const served = (...names: readonly string[]) => ({ resources: names.map((name) => ({ name, kind: name })) });
+  const { taken } = await snapshot({
+    '/apis/argoproj.io': { versions: [{ version: 'v1alpha1' }] },
+    '/apis/argoproj.io/v1alpha1': served('workflows'),
+    '/apis/apps': { versions: [{ version: 'v1' }] },
+    '/apis/apps/v1': served('deployments', 'deployments/status'),
+  });
+  for (const kind of ['Rollout', 'Deployment', 'DeploymentConfig'] as const) {
+    expect(await taken.list(rowOf(kind))).toEqual([]);
+  }
+  // Of the group of the last one nobody told anything.
+  expect(taken.forbidden).toEqual(['deployments', 'deploymentconfigs']);
+});
+
 test('who may read a source by name, and not list its kind, knows its annotations', async () => {
   const db = named('db', { annotations: { 'reloader.stakater.com/ignore': 'true' } });
   const { taken } = await snapshot({ 'secrets/db': { ...db, data: { a: 'MQ==' } } });

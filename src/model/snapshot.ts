@@ -72,7 +72,7 @@ export class Snapshot {
   async list(resource: Resource, metadataOnly = false): Promise<readonly KubeObject[]> {
     const { client, namespace } = this.#options;
     const objects = await listAll(client, resource, { namespace }, metadataOnly);
-    if (objects === undefined) this.forbidden.push(resource.plural);
+    if (objects === undefined && (await isServed(client, resource))) this.forbidden.push(resource.plural);
     return objects ?? [];
   }
 
@@ -142,5 +142,18 @@ export class Snapshot {
     const changedAt = Date.parse(dataWrittenAt(object) ?? '');
     const facts = { presence: 'present', labels, changedAt: Number.isNaN(changedAt) ? undefined : changedAt } as const;
     this.#facts.set(sourceKey(source.ref), facts);
+  }
+}
+
+/**
+ * Whether the server has this kind at all: who has no right to one that does not exist is told the same as for one that
+ * does. Every user who is known to the server may ask; where even that is refused, it is taken to exist.
+ */
+export async function isServed(client: KubeClient, { group, plural }: Resource): Promise<boolean> {
+  try {
+    return (await client.discover(group)).some((served) => served.plural === plural);
+  } catch (error) {
+    if (!KubeError.is(error, 'Forbidden')) throw error;
+    return true;
   }
 }

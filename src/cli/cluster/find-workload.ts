@@ -4,6 +4,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '../../api/resources.ts';
 import { nearest } from '../../config/nearest.ts';
 import { KubeError } from '../../kube/kube-error.ts';
+import { isServed } from '../../model/snapshot.ts';
 import { controllerOf } from '../explain/pods.ts';
 import type { Cluster } from './cluster-command.ts';
 import type { Target } from './kind-words.ts';
@@ -61,17 +62,13 @@ export async function findObject({ client, namespace }: Place, { kind, name }: T
   } catch (error) {
     if (!KubeError.is(error, 'NotFound', 'Forbidden')) throw error;
     await mustExist(client, namespace);
+    if (!(await isServed(client, kind)))
+      throw new Error(`this cluster has no ${kind.plural}.${kind.group}`, { cause: error });
     if (error.reason === 'Forbidden') throw error;
   }
   const names: string[] = [];
-  try {
-    for await (const page of client.list(kind, { namespace }, { metadataOnly: true })) {
-      names.push(...page.items.map(({ metadata }) => metadata.name));
-    }
-  } catch (error) {
-    if (KubeError.is(error, 'NotFound'))
-      throw new Error(`this cluster has no ${kind.plural}.${kind.group}`, { cause: error });
-    throw error;
+  for await (const page of client.list(kind, { namespace }, { metadataOnly: true })) {
+    names.push(...page.items.map(({ metadata }) => metadata.name));
   }
   throw new Error(`there is no ${kind.kind} ${namespace}/${name}${alternatives(name, names, kind)}`);
 }
