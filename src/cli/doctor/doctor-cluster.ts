@@ -85,8 +85,15 @@ function watchedSources(snapshot: Snapshot, { resourceLabelSelector = '' }: Sett
   const parsed = parseSelector(resourceLabelSelector);
   const isWatched = ({ ref }: Source): boolean =>
     'error' in parsed || matches(parsed.selector, snapshot.facts(ref).labels ?? {});
-  return (namespace: string): SourceList => {
+  const listOf = (namespace: string): SourceList => {
     const of = (kind: SourceKind) => [...snapshot.sources.inNamespace(kind, namespace)].filter(isWatched);
     return { ConfigMap: of('ConfigMap'), Secret: of('Secret'), SecretProviderClass: of('SecretProviderClass') };
+  };
+  // Every workload of a namespace is asked about the same sources, and there may be thousands of both.
+  const lists = new Map<string, SourceList>();
+  return (namespace: string): SourceList => {
+    const list = lists.get(namespace) ?? listOf(namespace);
+    lists.set(namespace, list);
+    return list;
   };
 }
