@@ -24,6 +24,7 @@ interface Sketch {
   readonly env?: readonly object[];
   readonly spec?: object;
   readonly status?: object;
+  readonly borrowers?: readonly KubeObject[];
 }
 
 /** A workload of one container that takes variables from the ConfigMap `app` and pulls with the Secret `pull`. */
@@ -43,7 +44,7 @@ function look(kindName: string, sketch: Sketch, given = settings()) {
     spec: { ...inner, ...sketch.spec },
     status: sketch.status,
   } as unknown as KubeObject;
-  return diagnose(kind, object, SOURCES, { settings: given, nowMs: NOW });
+  return diagnose(kind, object, SOURCES, { settings: given, nowMs: NOW, borrowers: sketch.borrowers ?? [] });
 }
 
 const auto = { 'reloader.stakater.com/auto': 'true' };
@@ -109,6 +110,21 @@ describe('what differs', () => {
     expect(look('DeploymentConfig', { annotations }).differences).toMatchObject([
       { before: 'nothing', after: 'patch' },
     ]);
+  });
+
+  it('a Deployment is rolled for the Rollout that has borrowed its template', () => {
+    const rollout = {
+      metadata: { name: 'canary', namespace: 'shop', uid: 'r', resourceVersion: '1', annotations: auto },
+      spec: { workloadRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+    } as unknown as KubeObject;
+    const lent = { borrowers: [rollout] };
+    expect(look('Deployment', lent).differences).toContainEqual({
+      source: { kind: 'ConfigMap', name: 'app' },
+      before: 'nothing',
+      after: 'patch',
+      because: expect.stringMatching(/^Rollout canary, which borrows this template, asks: .*auto: "true" in metadata/),
+    });
+    expect(look('Deployment', lent, settings('--compat=stakater')).differences).toEqual([]);
   });
 
   it('a forgotten pause is ended at once', () => {
