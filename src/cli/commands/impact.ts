@@ -64,9 +64,12 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
   const { io, page, namespace } = cluster;
   const judging = await beginJudging(cluster);
   const ref: SourceRef = { kind, namespace, name };
-  const { snapshot } = judging;
+  const { snapshot, settings } = judging;
   for (const row of WORKLOAD_KINDS) {
-    for (const object of await snapshot.list(row)) snapshot.enter(row, object);
+    for (const object of await snapshot.list(row)) {
+      // A Rollout that is not watched asks for nothing in the name of the template that it borrows.
+      if (settings.isArgoRollouts || !snapshot.parse(row, object).workloadRef) snapshot.enter(row, object);
+    }
   }
   // A right to get it is enough to know its annotations.
   if (snapshot.facts(ref).presence === 'unreadable') await snapshot.readData(ref);
