@@ -8,7 +8,11 @@ import { diagnose, type SourceList } from './doctor-findings.ts';
 const NOW = Date.UTC(2000, 0, 1, 12);
 const SOURCES: SourceList = {
   ConfigMap: ['app', 'other'].map((name) => ({ ref: { kind: 'ConfigMap', name }, ignored: false, matchable: true })),
-  Secret: [{ ref: { kind: 'Secret', name: 'pull' }, ignored: false, matchable: false }],
+  Secret: ['pull', 'sh.helm.release.v1.app.v1'].map((name) => ({
+    ref: { kind: 'Secret', name },
+    ignored: false,
+    matchable: false,
+  })),
   SecretProviderClass: [],
 };
 
@@ -125,6 +129,16 @@ describe('what differs', () => {
       because: expect.stringMatching(/^Rollout canary, which borrows this template, asks: .*auto: "true" in metadata/),
     });
     expect(look('Deployment', lent, settings('--compat=stakater')).differences).toEqual([]);
+  });
+
+  it.each(['', 'stakater'])('the Secrets of Helm’s releases are not watched, with --compat=%s', (compat) => {
+    const annotations = { 'secret.reloader.stakater.com/reload': 'sh.helm.*' };
+    const differences = (...argv: string[]) =>
+      look('Deployment', { annotations }, settings(`--compat=${compat}`, ...argv)).differences;
+    expect(differences()).toMatchObject([
+      { before: 'patch', after: 'nothing', because: expect.stringContaining('are not watched') },
+    ]);
+    expect(differences('--watch-helm-secrets=true')).toEqual([]);
   });
 
   it('a forgotten pause is ended at once', () => {

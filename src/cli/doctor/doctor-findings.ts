@@ -11,6 +11,7 @@ import { isMarkVariable, variableName } from '../../domain/template/marks.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import { ruleOf, withTemplateOf } from '../cluster/borrowed-template.ts';
+import { helmReleaseNotWatched } from '../explain/watch-scope.ts';
 
 const ROLLOUTS = kindNamed('Rollout') as WorkloadKind;
 
@@ -46,6 +47,8 @@ interface Side {
   readonly asking: readonly Workload[];
   readonly policy: Policy;
   readonly knows: boolean;
+  /** Why it does not see a source; undefined: it does. */
+  readonly unseen: (source: JudgedSource) => string | undefined;
 }
 
 /** What a diagnosis goes by. */
@@ -60,7 +63,8 @@ interface Basis {
 export function diagnose(kind: WorkloadKind, object: KubeObject, sources: SourceList, basis: Basis): Diagnosis {
   const { settings, nowMs } = basis;
   const before = sideOf(kind, object, basis, true);
-  const after = sideOf(kind, object, basis, settings.compat);
+  const unseen = ({ ref }: JudgedSource) => helmReleaseNotWatched(ref, settings)[0]?.rule;
+  const after = { ...sideOf(kind, object, basis, settings.compat), unseen };
   const asked = candidates(sources, [before, after]);
   const answers = asked.map((source) => compare(kind, source, before, after));
   return {
@@ -85,6 +89,7 @@ function sideOf(kind: WorkloadKind, object: KubeObject, { settings, borrowers }:
     workload,
     asking: [workload, ...counting.map((each) => withTemplateOf(parse(ROLLOUTS, each), workload))],
     policy: { compat, keys, autoReloadAll, ignoredKinds, reloadStrategy },
+    unseen: () => undefined,
     knows: compat ? kind.kind !== 'DeploymentConfig' && hasOwnTemplate : hasOwnTemplate,
   };
 }
@@ -110,10 +115,12 @@ function compare(kind: WorkloadKind, source: JudgedSource, before: Side, after: 
   return { source: { kind: of, name }, before: was.reaction, after: is.reaction, because: is.because };
 }
 
-function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, asking, policy, knows }: Side) {
+function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, asking, policy, knows, unseen }: Side) {
   const by = asking.find((each) => judge(each, source, policy).reload) ?? workload;
   const verdict = judge(by, source, policy);
   if (!verdict.reload) return { reaction: 'nothing', because: verdict.rule } as const;
+  const hidden = unseen(source);
+  if (hidden !== undefined) return { reaction: 'nothing', because: hidden } as const;
   if (!knows) return { reaction: 'nothing', because: 'it has no pod template of its own' } as const;
   const action = actionFor(kind, workload, [verdict], policy);
   if (action === 'none') return { reaction: 'nothing', because: inactionOf(workload).rule } as const;
