@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { environment } from '../../config/load.ts';
 import type { Io } from './io.ts';
 
@@ -24,6 +25,8 @@ export function processIo(signal: AbortSignal): Io {
     stderr: (text) => void process.stderr.write(text),
     signal,
     terminal: stdout,
+    // The stream itself is not touched: it would be opened for reading.
+    input: { isTTY: isatty(0) },
     errorTerminal: process.stderr,
   };
 }
