@@ -59,16 +59,21 @@ export async function findObject({ client, namespace }: Place, { kind, name }: T
   } catch (error) {
     if (!KubeError.is(error, 'NotFound', 'Forbidden')) throw error;
     await mustExist(client, namespace);
-    if (!(await isServed(client, kind)))
-      throw new Error(`this cluster has no ${kind.plural}.${kind.group}`, { cause: error });
-    if (error.reason === 'Forbidden') throw error;
+    if (error.reason === 'Forbidden') throw (await isServed(client, kind)) ? error : notServed(kind, error);
   }
   const names: string[] = [];
-  for await (const page of client.list(kind, { namespace }, { metadataOnly: true })) {
-    names.push(...page.items.map(({ metadata }) => metadata.name));
+  try {
+    for await (const page of client.list(kind, { namespace }, { metadataOnly: true })) {
+      names.push(...page.items.map(({ metadata }) => metadata.name));
+    }
+  } catch (error) {
+    throw KubeError.is(error, 'NotFound') ? notServed(kind, error) : error;
   }
   throw new Error(`there is no ${kind.kind} ${namespace}/${name}${alternatives(name, names, kind)}`);
 }
+
+const notServed = ({ plural, group }: Resource, cause: KubeError): Error =>
+  new Error(`this cluster has no ${plural}.${group}`, { cause });
 
 const MAX_NAMES = 10;
 
