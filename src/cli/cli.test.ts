@@ -6,9 +6,10 @@ import { VERSION } from './version.ts';
 interface Where {
   readonly env?: Readonly<Record<string, string>>;
   readonly isTTY?: boolean;
+  readonly input?: { readonly isTTY: boolean };
 }
 
-async function run(argv: readonly string[], { env = {}, isTTY = false }: Where = {}) {
+async function run(argv: readonly string[], { env = {}, isTTY = false, input = { isTTY: false } }: Where = {}) {
   const out = { stdout: '', stderr: '' };
   const code = await runCli(argv, {
     env,
@@ -20,6 +21,7 @@ async function run(argv: readonly string[], { env = {}, isTTY = false }: Where =
     },
     signal: new AbortController().signal,
     terminal: { isTTY },
+    input,
   });
   return { code, ...out };
 }
@@ -69,8 +71,11 @@ describe('without a command', () => {
   const pod = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: 'x' };
   const isController = expect.stringMatching(/Attune cannot go on|must be/);
 
-  it('a person at a terminal gets an overview, and nothing is started', async () => {
-    const { code, stdout, stderr } = await run([], { isTTY: true });
+  it.each([
+    ['at a terminal', { isTTY: true }],
+    ['with a pager', { input: { isTTY: true } }],
+  ])('a person %s gets an overview, and nothing is started', async (_, where) => {
+    const { code, stdout, stderr } = await run([], where);
     expect([code, stdout, stderr]).toEqual([0, expect.stringContaining('usage: attune COMMAND'), '']);
   });
 
@@ -78,7 +83,7 @@ describe('without a command', () => {
     ['flags at a terminal', ['--kubeconfig=/none'], { isTTY: true }],
     ['flags in a pod', ['--auto-reload-all'], { env: pod }],
     ['a pod', [], { env: pod }],
-    ['a pod with a terminal', [], { env: pod, isTTY: true }],
+    ['a pod with a terminal', [], { env: pod, isTTY: true, input: { isTTY: true } }],
     ['neither', [], {}],
     ['a boolean that is written like a value', ['--auto-reload-all', 'true'], { env: pod }],
     ['a stray word in a pod, which upstream passes over', ['--auto-reload-all', 'word'], { env: pod }],
@@ -89,6 +94,14 @@ describe('without a command', () => {
 
   it.each([[['--version']], [['version']]])('%j says which version it is', async (argv) => {
     expect(await run(argv)).toMatchObject({ code: 0, stdout: expect.stringMatching(`^attune ${VERSION} `) });
+  });
+
+  it('--version with something else is read like version', async () => {
+    expect(JSON.parse((await run(['--version', '-o', 'json'])).stdout)).toMatchObject({ version: VERSION });
+    expect(await run(['--version', '--nonsense'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--nonsense'),
+    });
   });
 
   it('version for programs', async () => {
@@ -114,7 +127,7 @@ describe('help', () => {
     expect(await run(['help', 'explian'])).toMatchObject({ code: 2, stderr: expect.stringContaining('explain?') });
   });
 
-  it('alone', async () => {
-    expect((await run(['help'])).stdout).toContain('attune help COMMAND tells more');
+  it.each([[['help']], [['help', 'help']]])('%j is the overview', async (argv) => {
+    expect((await run(argv)).stdout).toContain('attune help COMMAND tells more');
   });
 });

@@ -59,9 +59,12 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
 
 /** Flags alone are the controller's, as Stakater's manifests call it; a person who types the name gets an overview. */
 async function withoutCommand(argv: readonly string[], io: Io): Promise<number> {
-  if (argv.includes('--version')) return (await import('./commands/version.ts')).run([], io);
+  if (argv.includes('--version')) {
+    const rest = argv.filter((word) => word !== '--version');
+    return (await import('./commands/version.ts')).run(rest, io);
+  }
   const asksForHelp = argv.length === 1 && /^(--help|-h)$/.test(argv[0] ?? '');
-  const isBare = argv.length === 0 && io.terminal.isTTY === true && !isPod(io);
+  const isBare = argv.length === 0 && isAttended(io) && !isPod(io);
   if (asksForHelp || isBare) io.stdout(`${USAGE}\n`);
   return isBare ? 0 : await controller(argv, io);
 }
@@ -71,7 +74,7 @@ async function help(words: readonly string[], io: Io): Promise<number> {
   const [word] = words;
   const command = word === undefined ? undefined : commandNamed(word);
   if (command) return (await command.load()).run(['--help'], io);
-  if (word !== undefined && !word.startsWith('-')) return refuse(word, io);
+  if (word !== undefined && word !== 'help' && !word.startsWith('-')) return refuse(word, io);
   io.stdout(`${USAGE}\n`);
   return 0;
 }
@@ -89,5 +92,8 @@ const controller = async (argv: readonly string[], io: Io): Promise<number> =>
 
 const commandNamed = (word: string): Command | undefined =>
   Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
+
+/** A person is there, also one who reads by a pager. */
+const isAttended = ({ terminal, input }: Io): boolean => terminal.isTTY === true || input?.isTTY === true;
 
 const isPod = ({ env }: Io): boolean => Boolean(env['KUBERNETES_SERVICE_HOST']);

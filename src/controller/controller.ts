@@ -53,8 +53,8 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
     },
     weakKey: (bytes, error) => report.ledger.weakKey(bytes, error),
   };
-  const ledgerKey = await retryTransient(() => ownKey(client, options, tell), patience);
-  const sharedVersions = await retryTransient(() => seeSharedVersions(client, options), patience);
+  const ledgerKey = await retryTransient(() => ownKey(client, options, tell, signal), patience);
+  const sharedVersions = await retryTransient(() => seeSharedVersions(client, options, signal), patience);
   const model = createLiveModel({ ...deps, readiness }, ledgerKey, sharedVersions, signal);
   const writers = createWriters(deps, model, ledgerKey, signal);
   const { engine, checkpoint, reader, watches } = model;

@@ -43,6 +43,46 @@ test('bytes are read of one source, when they are asked for', async () => {
   expect(api.requests.map(({ verb }) => verb)).toEqual(['list', 'get']);
 });
 
+test('a kind that the server does not have is not one that may not be listed', async () => {
+  const served = (...names: readonly string[]) => ({ resources: names.map((name) => ({ name, kind: name })) });
+  const { taken } = await snapshot({
+    '/apis/argoproj.io': { versions: [{ version: 'v1alpha1' }] },
+    '/apis/argoproj.io/v1alpha1': served('workflows'),
+    '/apis/apps': { versions: [{ version: 'v1' }] },
+    '/apis/apps/v1': served('deployments', 'deployments/status'),
+  });
+  for (const kind of ['Rollout', 'Deployment', 'DeploymentConfig'] as const) {
+    expect(await taken.list(rowOf(kind))).toEqual([]);
+  }
+  // Of the group of the last one nobody told anything.
+  expect(taken.forbidden).toEqual(['deployments', 'deploymentconfigs']);
+});
+
+test('who may read a source by name, and not list its kind, knows its annotations', async () => {
+  const db = named('db', { annotations: { 'reloader.stakater.com/ignore': 'true' } });
+  const { taken } = await snapshot({ 'secrets/db': { ...db, data: { a: 'MQ==' } } });
+  const ref = { kind: 'Secret', namespace: 'shop', name: 'db' } as const;
+  await taken.readSources(['Secret']);
+  await taken.readData(ref);
+  expect(taken.sources.get(ref)?.fingerprint?.mark).toMatch(/^[0-9a-f]{40}$/);
+  expect(taken.sources.flags(ref).ignored).toBe(true);
+  expect(taken.facts(ref).presence).toBe('present');
+  expect(taken.hasListed('Secret')).toBe(false);
+});
+
+test('what was never looked for is read by name', async () => {
+  const csi = '/apis/secrets-store.csi.x-k8s.io/v1/namespaces/shop/secretproviderclasses';
+  const { taken, api } = await snapshot({ [`${csi}/vault`]: named('vault') });
+  const presence = async (name: string) => {
+    const ref = { kind: 'SecretProviderClass', namespace: 'shop', name } as const;
+    await taken.readData(ref);
+    return taken.facts(ref).presence;
+  };
+  expect(await presence('vault')).toBe('present');
+  expect(await presence('other')).toBe('unreadable');
+  expect(api.requests.map(({ verb }) => verb)).toEqual(['get', 'get']);
+});
+
 test('a workload is concerned by what it uses, names and matches, also where it is not to be rolled', async () => {
   const { taken } = await snapshot({ configmaps: [named('app'), named('web-1'), named('other')] });
   await taken.readSources(['ConfigMap']);

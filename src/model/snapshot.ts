@@ -28,7 +28,7 @@ export interface SnapshotOptions {
 
 /** What is known of a source beyond what the rules read. */
 export interface SourceFacts {
-  /** `unreadable`: this user may not read it. */
+  /** `unreadable`: this user may not read it, or it was not looked for yet. */
   readonly presence: 'present' | 'absent' | 'unreadable';
   readonly labels: Readonly<Record<string, string>> | undefined;
   /** When its data was last written, in milliseconds; the server keeps seconds. */
@@ -47,6 +47,7 @@ export class Snapshot {
   readonly #parser: ObjectParser;
   readonly #known: Known;
   readonly #facts = new Map<SourceKey, SourceFacts>();
+  readonly #listed = new Set<SourceKind>();
 
   constructor(options: SnapshotOptions) {
     const { policy, key } = options;
@@ -71,14 +72,16 @@ export class Snapshot {
   async list(resource: Resource, metadataOnly = false): Promise<readonly KubeObject[]> {
     const { client, namespace } = this.#options;
     const objects = await listAll(client, resource, { namespace }, metadataOnly);
-    if (objects === undefined) this.forbidden.push(resource.plural);
+    if (objects === undefined && (await isServed(client, resource))) this.forbidden.push(resource.plural);
     return objects ?? [];
   }
 
   /** Names, labels and annotations of all sources of these kinds: the rules need no more. */
   async readSources(kinds: readonly SourceKind[]): Promise<void> {
     for (const kind of kinds) {
-      for (const object of await this.list(SOURCE_RESOURCES[kind], true)) this.#note(kind, object, false);
+      const resource = SOURCE_RESOURCES[kind];
+      for (const object of await this.list(resource, true)) this.#note(kind, object, false);
+      if (!this.forbidden.includes(resource.plural)) this.#listed.add(kind);
     }
   }
 
@@ -96,21 +99,29 @@ export class Snapshot {
     }
   }
 
-  /** The fingerprint of one source. */
+  /** One source by its name: its fingerprint, and what listing has not told. */
   async readData(ref: SourceRef): Promise<void> {
-    if (ref.kind === 'SecretProviderClass' || this.facts(ref).presence === 'absent') return;
+    const { presence } = this.facts(ref);
+    // What a class holds is told by the pods.
+    const isClass = ref.kind === 'SecretProviderClass';
+    if (presence === 'absent' || (isClass && presence === 'present')) return;
     try {
-      this.#note(ref.kind, await this.#options.client.get(SOURCE_RESOURCES[ref.kind], ref), true);
+      this.#note(ref.kind, await this.#options.client.get(SOURCE_RESOURCES[ref.kind], ref), !isClass);
     } catch (error) {
       if (!KubeError.is(error, 'Forbidden', 'NotFound')) throw error;
-      const presence = error.reason === 'Forbidden' ? 'unreadable' : 'absent';
-      this.#facts.set(sourceKey(ref), { ...this.facts(ref), presence });
+      const found = error.reason === 'Forbidden' ? 'unreadable' : 'absent';
+      this.#facts.set(sourceKey(ref), { ...this.facts(ref), presence: found });
     }
   }
 
   facts(ref: SourceRef): SourceFacts {
-    const presence = this.forbidden.includes(SOURCE_RESOURCES[ref.kind].plural) ? 'unreadable' : 'absent';
+    const presence = this.hasListed(ref.kind) ? 'absent' : 'unreadable';
     return this.#facts.get(sourceKey(ref)) ?? { presence, labels: undefined, changedAt: undefined };
+  }
+
+  /** Whether all sources of this kind are known by name. */
+  hasListed(kind: SourceKind): boolean {
+    return this.#listed.has(kind);
   }
 
   /** What a workload uses or names, also where something else keeps it from being rolled for that. */
@@ -123,11 +134,26 @@ export class Snapshot {
 
   #note(kind: SourceKind, object: KubeObject, full: boolean): void {
     const { namespace = '', name, labels = {} } = object.metadata;
-    const source = this.#parser.source(kind, object, full, this.sources.get({ kind, namespace, name }));
-    if (full) this.sources.fill(source);
+    const known = this.sources.get({ kind, namespace, name });
+    const source = this.#parser.source(kind, object, full, known);
+    // Who may read an object by its name need not have the right to list it.
+    if (full && known) this.sources.fill(source);
     else this.sources.put(source, false);
     const changedAt = Date.parse(dataWrittenAt(object) ?? '');
-    const known = Number.isNaN(changedAt) ? undefined : changedAt;
-    this.#facts.set(sourceKey(source.ref), { presence: 'present', labels, changedAt: known });
+    const facts = { presence: 'present', labels, changedAt: Number.isNaN(changedAt) ? undefined : changedAt } as const;
+    this.#facts.set(sourceKey(source.ref), facts);
+  }
+}
+
+/**
+ * Whether the server has this kind at all: who has no right to one that does not exist is told the same as for one that
+ * does. Every user who is known to the server may ask; where even that is refused, it is taken to exist.
+ */
+export async function isServed(client: KubeClient, { group, plural }: Resource): Promise<boolean> {
+  try {
+    return (await client.discover(group)).some((served) => served.plural === plural);
+  } catch (error) {
+    if (!KubeError.is(error, 'Forbidden')) throw error;
+    return true;
   }
 }

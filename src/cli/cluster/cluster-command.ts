@@ -8,6 +8,7 @@ import { CLUSTER_FLAGS, type OwnFlag } from '../own-flags.ts';
 import { type Request, readRequest } from '../request.ts';
 import type { Io } from '../terminal/io.ts';
 import { type Layout, layoutFor } from '../terminal/layout.ts';
+import { STOPPED, unlessStopped } from '../terminal/signals.ts';
 
 /** A command that speaks to a cluster: what is common to all of them is done here. */
 interface ClusterCommand<T> {
@@ -51,7 +52,7 @@ export const clusterCommand =
   (argv: readonly string[], io: Io): Promise<number> =>
     runCommand(command, argv, io);
 
-/** 0: done. 1: it could not be done. 2: the command line is wrong. */
+/** 0: done. 1: it could not be done. 2: the command line is wrong. 130: the user stopped it. */
 async function runCommand<T>(command: ClusterCommand<T>, argv: readonly string[], io: Io): Promise<number> {
   const { name, usage, flags = [], read, run, failure = 1 } = command;
   const request = readRequest(argv, [...CLUSTER_FLAGS, ...flags]);
@@ -62,7 +63,7 @@ async function runCommand<T>(command: ClusterCommand<T>, argv: readonly string[]
   const home = request.own.get('attune-namespace');
   const parsed = parseSettings(request.controller, home === undefined ? io.env : { ...io.env, ATTUNE_NAMESPACE: home });
   const wanted = read(request);
-  const problems = [...request.problems, ...misnamed(home), ...(parsed.ok ? [] : parsed.problems)];
+  const problems = [...request.problems, ...misnamed(request), ...(parsed.ok ? [] : parsed.problems)];
   if (typeof wanted === 'string') problems.push(wanted);
   if (problems.length > 0 || !parsed.ok || typeof wanted === 'string') {
     const lines = problems.map((problem) => `attune ${name}: ${problem}\n`);
@@ -70,22 +71,34 @@ async function runCommand<T>(command: ClusterCommand<T>, argv: readonly string[]
     return 2;
   }
   try {
-    const connection = await connect({ ...(await clusterOf(request, io)), env: io.env });
-    const client = new KubeClient(connection);
-    const namespace = request.own.get('namespace') ?? (connection.namespace || 'default');
-    const page = layoutFor(io.terminal, io.env);
-    const cluster = { client, settings: parsed.settings, request, namespace, page, io };
-    return await run(wanted, cluster).finally(() => client.close());
+    const work = reach(request, io).then((cluster) =>
+      run(wanted, { ...cluster, settings: parsed.settings, request, page: layoutFor(io.terminal, io.env), io }).finally(
+        () => cluster.client.close(),
+      ),
+    );
+    return await unlessStopped(work, io.signal);
   } catch (error) {
+    if (io.signal.aborted) return STOPPED;
     io.stderr(`attune ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
     return failure;
   }
 }
 
-const misnamed = (home: string | undefined): readonly string[] =>
-  home === undefined || isNamespaceName(home)
-    ? []
-    : [`--attune-namespace must be the name of a namespace, not ${quote(home)}`];
+async function reach(request: Request, io: Io): Promise<Pick<Cluster, 'client' | 'namespace'>> {
+  const connection = await connect({ ...(await clusterOf(request, io)), env: io.env });
+  const client = new KubeClient(connection);
+  // Nothing is asked, and nothing is written, after a stop.
+  io.signal.addEventListener('abort', () => client.close(), { once: true });
+  return { client, namespace: request.own.get('namespace') ?? (connection.namespace || 'default') };
+}
+
+/** An empty name, as of a variable that is not set, means all namespaces to the API; one of dots leads to another path. */
+const misnamed = ({ own }: Request): readonly string[] =>
+  ['namespace', 'attune-namespace'].flatMap((flag) => {
+    const name = own.get(flag);
+    if (name === undefined || isNamespaceName(name)) return [];
+    return [`--${flag} must be the name of a namespace, not ${quote(name)}`];
+  });
 
 /** What is wrong with words where only flags are understood; one that is no name may be a credential. */
 export function refusedOperands({ operands }: Request): string | undefined {

@@ -2,16 +2,15 @@ import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { Environment } from '../../config/options/option-table.ts';
-import { parseSettings } from '../../config/parse-settings.ts';
-import type { Settings } from '../../config/settings.ts';
+import { type ParsedSettings, parseSettings } from '../../config/parse-settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { listAll } from '../../model/list-all.ts';
 
-/** An Attune that a Deployment runs, with the settings that its flags and variables amount to. */
+/** An Attune that a Deployment runs, with what its flags and variables amount to. */
 export interface Deployed {
   readonly namespace: string;
   readonly name: string;
-  readonly settings: Settings;
+  readonly parsed: ParsedSettings;
 }
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
@@ -33,9 +32,9 @@ export async function findDeployed(client: KubeClient, namespace?: string): Prom
 
 function asAttune(object: KubeObject): readonly Deployed[] {
   const { name, namespace = '' } = object.metadata;
-  return programsOf(object, IMAGE).flatMap(({ args, env }) => {
+  return programsOf(object, IMAGE).map(({ args, env }) => {
     const parsed = parseSettings(args[0] === 'controller' ? args.slice(1) : args, env);
-    return parsed.ok ? [{ namespace, name, settings: parsed.settings }] : [];
+    return { namespace, name, parsed };
   });
 }
 

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '../../api/resources.ts';
 import { nearest } from '../../config/nearest.ts';
 import { KubeError } from '../../kube/kube-error.ts';
+import { isServed } from '../../model/snapshot.ts';
 import { controllerOf } from '../explain/pods.ts';
 import type { Cluster } from './cluster-command.ts';
 import type { Target } from './kind-words.ts';
@@ -21,35 +22,32 @@ type Place = Pick<Cluster, 'client' | 'namespace'>;
 /** Kinds between a pod and its workload. */
 const BETWEEN: readonly Resource[] = [REPLICA_SETS, REPLICATION_CONTROLLERS];
 
-/** The workload that was named, or the one that made what was named. */
+/** The workload that was named, whoever made it, or the one that made what was named. */
 export async function findWorkload(place: Place, target: Target<Resource>): Promise<Found> {
-  const found: { resource: Resource; object: KubeObject }[] = [
-    { resource: target.kind, object: await findObject(place, target) },
-  ];
-  for (let next = ownerOf(found[0]?.object); next; next = ownerOf(found.at(-1)?.object)) {
-    found.push({ resource: next.kind, object: await findObject(place, next) });
+  const named = await findObject(place, target);
+  const itself = kindNamed(target.kind.kind);
+  if (itself) return { kind: itself, object: named, notes: [] };
+  const way: string[] = [];
+  let last = { resource: target.kind, object: named };
+  for (let next = ownerOf(named); next; next = ownerOf(last.object)) {
+    last = { resource: next.kind, object: await findObject(place, next) };
+    way.push(`${next.kind.kind} ${next.name}`);
   }
-  const [first] = found;
-  // A workload that was named is meant, whoever made it.
-  const last = kindNamed(target.kind.kind) ? first : found.at(-1);
-  const kind = last && kindNamed(last.resource.kind);
-  if (!last || !kind) throw new Error(noWorkload(target, found.at(-1)?.object));
-  const way = found.slice(1).map(({ resource, object }) => `${resource.kind} ${object.metadata.name}`);
-  const notes = last === first ? [] : [`${target.kind.kind} ${target.name} is of ${way.join(', of ')}`];
-  return { kind, object: last.object, notes };
+  const kind = kindNamed(last.resource.kind);
+  if (!kind) throw new Error(noWorkload(target, last.object));
+  return { kind, object: last.object, notes: [`${target.kind.kind} ${target.name} is of ${way.join(', of ')}`] };
 }
 
 /** Whoever made an object, if that is something that leads to a workload. */
-function ownerOf(object: KubeObject | undefined): Target<Resource> | undefined {
-  if (!object) return undefined;
+function ownerOf(object: KubeObject): Target<Resource> | undefined {
   const { apiVersion, kind, name } = controllerOf(object);
   const [group = ''] = textIn(apiVersion).includes('/') ? textIn(apiVersion).split('/') : [''];
   const resource = kindNamed(textIn(kind)) ?? BETWEEN.find((each) => each.kind === kind);
   return resource?.group === group ? { kind: resource, name: textIn(name) } : undefined;
 }
 
-function noWorkload({ kind, name }: Target<Resource>, last: KubeObject | undefined): string {
-  const { kind: owner, name: ownerName } = last ? controllerOf(last) : {};
+function noWorkload({ kind, name }: Target<Resource>, last: KubeObject): string {
+  const { kind: owner, name: ownerName } = controllerOf(last);
   if (owner === undefined) return `${kind.kind} ${name} has no owner: what no workload makes is never rolled`;
   return `${kind.kind} ${name} is of ${owner} ${ownerName}, which is no kind of workload that Attune knows`;
 }
@@ -61,7 +59,7 @@ export async function findObject({ client, namespace }: Place, { kind, name }: T
   } catch (error) {
     if (!KubeError.is(error, 'NotFound', 'Forbidden')) throw error;
     await mustExist(client, namespace);
-    if (error.reason === 'Forbidden') throw error;
+    if (error.reason === 'Forbidden') throw (await isServed(client, kind)) ? error : notServed(kind, error);
   }
   const names: string[] = [];
   try {
@@ -69,12 +67,13 @@ export async function findObject({ client, namespace }: Place, { kind, name }: T
       names.push(...page.items.map(({ metadata }) => metadata.name));
     }
   } catch (error) {
-    if (KubeError.is(error, 'NotFound'))
-      throw new Error(`this cluster has no ${kind.plural}.${kind.group}`, { cause: error });
-    throw error;
+    throw KubeError.is(error, 'NotFound') ? notServed(kind, error) : error;
   }
   throw new Error(`there is no ${kind.kind} ${namespace}/${name}${alternatives(name, names, kind)}`);
 }
+
+const notServed = ({ plural, group }: Resource, cause: KubeError): Error =>
+  new Error(`this cluster has no ${plural}.${group}`, { cause });
 
 const MAX_NAMES = 10;
 

@@ -31,6 +31,8 @@ describe('a workload is named as kubectl takes it', () => {
     [['configmap/app'], /no kind "configmap".*\(deployment, cronjob/],
     [['deployment'], /which Deployment\?/],
     [['deployment/'], /which Deployment\?/],
+    [['deployment/.'], /"\." is no name of a Deployment/],
+    [['deployment', '..'], /"\.\." is no name of a Deployment/],
     [[], /deployment\/web/],
     [['deploy', 'web', 'api'], /one at a time/],
   ])('%j is refused with a hint', (operands, problem) => {

@@ -51,6 +51,8 @@ function readTarget<R extends Resource>(
     return `there is no kind "${word}"${guess ? `, did you mean ${guess}?` : ''} (${known})`;
   }
   if (name === '') return `which ${kind.kind}? for example ${word}/${example.split('/')[1]}`;
+  // As the server has it: they lead to another path.
+  if (name === '.' || name === '..') return `"${name}" is no name of a ${kind.kind}`;
   return rest.length > 0 ? `one at a time: ${word}/${name}` : { kind, name };
 }
 

@@ -74,6 +74,13 @@ describe('who may list all namespaces', () => {
     expect(first.by).toMatch(/ConfigMap attune\/attune-info .*: all as by default$/);
   });
 
+  it('is told of a Deployment whose flags are not understood', async () => {
+    const { first } = await asked({ deployed: { 'tools/attune': ['--future=1'] } });
+    expect(first.by).toMatch(
+      /^the default flags: those of Deployment tools\/attune are not understood here: .*--future/,
+    );
+  });
+
   it('is told that there is none', async () => {
     expect((await asked({})).first.by).toBe('the default flags: no Attune was found in the cluster');
   });

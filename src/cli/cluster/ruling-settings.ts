@@ -38,19 +38,19 @@ export async function rulings(
       )
     : findInfosIn(client, [asked]));
   const read = found.infos.toSorted((a, b) => b.publishedAt.localeCompare(a.publishedAt)).map(asRuling);
-  const published = read.filter((each) => typeof each === 'object');
   const others = (deployed ?? []).filter((each) => !found.infos.some((info) => isOf(info, each)));
-  const known = [...published, ...others.map(byDeployment)];
+  const all = [...read, ...others.map(byDeployment)];
+  const known = all.filter((each) => typeof each === 'object');
   // Only needed where several could be meant.
   const isOneOfMany = namespace !== undefined && known.length > 1;
   const labels = isOneOfMany ? await namespaceLabels(client, namespace, known) : undefined;
   const [first, ...rest] = known.toSorted((a, b) => distance(a, namespace, labels) - distance(b, namespace, labels));
   if (first) return [first, ...rest];
-  const [problem] = read.filter((each) => typeof each === 'string');
+  const [problem] = all.filter((each) => typeof each === 'string');
   return [{ by: `the default flags: ${problem ?? whyNone(asked, found, deployed !== undefined)}`, settings }];
 }
 
-const homeOf = ({ settings, namespace }: Deployed): string => settings.ownNamespace || namespace;
+const homeOf = ({ parsed, namespace }: Deployed): string => (parsed.ok && parsed.settings.ownNamespace) || namespace;
 
 /** Published by a pod of this Deployment. */
 const isOf = (info: AttuneInfo, deployed: Deployed): boolean =>
@@ -61,15 +61,17 @@ function asRuling(info: AttuneInfo): Ruling | string {
   const { namespace, version } = info;
   const parsed = publishedSettings(info);
   if (parsed.ok) return { by: describeInfo(info), settings: parsed.settings, namespace };
-  const problems = parsed.problems.join('; ');
-  return `those in ConfigMap ${namespace}/${INFO_NAME}, of Attune ${version}, are not understood here: ${problems}`;
+  return notUnderstood(`in ConfigMap ${namespace}/${INFO_NAME}, of Attune ${version},`, parsed.problems);
 }
 
-const byDeployment = ({ namespace, name, settings }: Deployed): Ruling => ({
-  by: `the flags of Deployment ${namespace}/${name}`,
-  settings,
-  namespace,
-});
+function byDeployment({ namespace, name, parsed }: Deployed): Ruling | string {
+  const where = `of Deployment ${namespace}/${name}`;
+  if (parsed.ok) return { by: `the flags ${where}`, settings: parsed.settings, namespace };
+  return notUnderstood(where, parsed.problems);
+}
+
+const notUnderstood = (where: string, problems: readonly string[]): string =>
+  `those ${where} are not understood here: ${problems.join('; ')}`;
 
 function whyNone(asked: string | undefined, { lookedInto, forbidden }: FoundInfos, mayList: boolean): string {
   const [place] = forbidden;

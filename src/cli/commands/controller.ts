@@ -21,12 +21,15 @@ import { publishMetaInfo } from '../info/meta-info.ts';
 import { publishing } from '../info/publish-info.ts';
 import type { Io } from '../terminal/io.ts';
 import { layoutFor } from '../terminal/layout.ts';
+import { endingWithin } from '../terminal/signals.ts';
 import { VERSION } from '../version.ts';
 
 const USAGE = '\nUsage: attune [controller] [flags]\nSee attune controller --help for what each flag does.\n';
 const PORT = 9090;
 // Events and alerts are nice to have; a pod that is told to go has little time.
 const FAREWELL_MS = 500;
+// The writes in flight, the Lease and the farewell have less; only a server that is silent makes it as long. A pod has 15 s.
+const STOP_MS = 7000;
 // Watches hold a connection each, and there may be many; writes are bounded by --concurrency and, those that hang, by the
 // workers' side room.
 const MAX_SOCKETS = 4096;
@@ -44,7 +47,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   const log = createLog({ format, level, write: io.stderr, now: systemClock.wall });
   const leaveAsIs = shrinkAtRest(systemClock);
   try {
-    await startController(parsed.settings, parsed.warnings, log, io);
+    await endingWithin(STOP_MS, startController(parsed.settings, parsed.warnings, log, io), io.signal, systemClock);
     return 0;
   } catch (error) {
     if (io.signal.aborted) return 0;

@@ -119,8 +119,8 @@ async function report(
 ): Promise<Report> {
   const cluster = await readCluster(client, settings, namespace);
   const facts = { settings, nowMs: client.serverNow() };
-  const diagnoses = cluster.workloads.map(({ kind, object }) =>
-    diagnose(kind, object, cluster.sourcesOf(object.metadata.namespace ?? ''), facts),
+  const diagnoses = cluster.workloads.map(({ kind, object, borrowers }) =>
+    diagnose(kind, object, cluster.sourcesOf(object.metadata.namespace ?? ''), { ...facts, borrowers }),
   );
   const mode = settings.compat ? 'stakater' : 'default';
   return { ...basis, mode, unread: [...unread, ...cluster.unread], diagnoses };

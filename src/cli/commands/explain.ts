@@ -88,14 +88,19 @@ const JOBS = kindNamed('Job') as WorkloadKind;
 /** A Rollout may borrow the template of a Deployment: then that is where a change goes, whoever asks for it. */
 async function enter(cluster: Cluster, judging: Judging, found: Found): Promise<Entered> {
   const { snapshot, settings } = judging;
-  const workload = snapshot.enter(found.kind, found.object);
-  const borrowed = workload.workloadRef;
+  const { workloadRef: borrowed } = snapshot.parse(found.kind, found.object);
   if (borrowed?.kind === 'Deployment' && !settings.compat) {
     const owner = await findObject(cluster, { kind: DEPLOYMENTS, name: borrowed.name });
-    const note = `Rollout ${found.object.metadata.name} borrows this template; a change is written here, once`;
+    // What is not watched asks for nothing.
+    if (settings.isArgoRollouts) snapshot.enter(found.kind, found.object);
+    const effect = settings.isArgoRollouts
+      ? 'a change is written here, once'
+      : 'Rollouts are not watched, so what it asks for does not count (set --is-Argo-Rollouts=true)';
+    const note = `Rollout ${found.object.metadata.name} borrows this template; ${effect}`;
     const lent = { kind: DEPLOYMENTS, object: owner, notes: [...found.notes, note] };
     return withPods(cluster, { ...lent, rolledBy: found, workload: snapshot.enter(DEPLOYMENTS, owner) });
   }
+  const workload = snapshot.enter(found.kind, found.object);
   if (found.kind.kind === 'CronJob') {
     for (const job of await snapshot.list(JOBS)) judging.ledger.noteRun(snapshot.parse(JOBS, job));
   }

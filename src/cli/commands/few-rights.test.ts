@@ -174,6 +174,29 @@ describe('impact, and explain with it', () => {
     ]);
   });
 
+  it('know the annotations of a source that may be read and not listed, and say when they do not', async () => {
+    const token = { namespace: 'shop', name: 'token', uid: 't', resourceVersion: '1' };
+    const path = '/api/v1/namespaces/shop/secrets/token';
+    const named = deployment('web', { 'secret.reloader.stakater.com/reload': 'token' });
+    readable = {
+      [`${APPS}/namespaces/shop/deployments`]: [named],
+      [`${APPS}/namespaces/shop/deployments/web`]: [named],
+    };
+    const words = 'you may not read it, so its annotations and its data are not known here';
+    const asked = [
+      ['explain', 'deploy/web', '--source=secret/token'],
+      ['impact', 'secret/token'],
+    ];
+    for (const argv of asked) expect((await attune(...argv, '-n', 'shop')).stdout).toContain(words);
+    const ignored = { ...token, annotations: { 'reloader.stakater.com/ignore': 'true' } };
+    readable = { ...readable, [path]: [{ metadata: ignored, data: {} }] };
+    for (const argv of asked) {
+      const { stdout } = await attune(...argv, '-n', 'shop');
+      expect(stdout).toContain('(source-ignored)');
+      expect(stdout).not.toContain(words);
+    }
+  });
+
   it('a namespace that does not exist is called by its name', async () => {
     for (const words of [['explain', 'deploy/web'], ['impact', 'cm/app'], ['resume']]) {
       expect(await attune(...words, '-n', 'nope')).toMatchObject({
@@ -192,11 +215,22 @@ describe('impact, and explain with it', () => {
   });
 });
 
-it.each(['', 'My Space', '../kube-system'])('--attune-namespace=%s is refused', async (name) => {
-  const { code, stderr } = await attune('explain', 'deploy/web', `--attune-namespace=${name}`, '-o', 'yaml');
-  expect(code).toBe(2);
-  expect(stderr).toContain(`--attune-namespace must be the name of a namespace, not ${JSON.stringify(name)}`);
-  expect(stderr).toContain('-o knows json');
+describe.each(['', '..', 'My Space', '../kube-system'])('%j is no namespace', (name) => {
+  it.each(['--attune-namespace', '--namespace'])('for %s', async (flag) => {
+    const { code, stderr } = await attune('explain', 'deploy/web', `${flag}=${name}`, '-o', 'yaml');
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${flag} must be the name of a namespace, not ${JSON.stringify(name)}`);
+    expect(stderr).toContain('-o knows json');
+  });
+
+  it.each([['impact', 'cm/app'], ['doctor'], ['resume']])(
+    'for -n of %s, and the cluster is not asked',
+    async (...argv) => {
+      const before = api.requests.length;
+      expect(await attune(...argv, '-n', name)).toMatchObject({ code: 2, stdout: '' });
+      expect(api.requests).toHaveLength(before);
+    },
+  );
 });
 
 describe('who is not let in at all', () => {

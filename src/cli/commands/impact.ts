@@ -8,6 +8,7 @@ import { CLUSTER_USAGE, type Cluster, clusterCommand } from '../cluster/cluster-
 import { sourceTarget, type Target } from '../cluster/kind-words.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import { type Answer, answerTo, type Consequence } from '../explain/answer.ts';
+import { presenceNotes } from '../explain/explain-text.ts';
 import { beginJudging, type Judging } from '../explain/judging.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import { OWN_FLAGS } from '../own-flags.ts';
@@ -63,10 +64,15 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
   const { io, page, namespace } = cluster;
   const judging = await beginJudging(cluster);
   const ref: SourceRef = { kind, namespace, name };
-  const { snapshot } = judging;
+  const { snapshot, settings } = judging;
   for (const row of WORKLOAD_KINDS) {
-    for (const object of await snapshot.list(row)) snapshot.enter(row, object);
+    for (const object of await snapshot.list(row)) {
+      // A Rollout that is not watched asks for nothing in the name of the template that it borrows.
+      if (settings.isArgoRollouts || !snapshot.parse(row, object).workloadRef) snapshot.enter(row, object);
+    }
   }
+  // A right to get it is enough to know its annotations.
+  if (snapshot.facts(ref).presence === 'unreadable') await snapshot.readData(ref);
   const complete = !WORKLOAD_KINDS.some(({ plural }) => snapshot.forbidden.includes(plural));
   const report = reportOn(ref, judging, complete);
   if (report.workloads.length === 0 && report.presence !== 'present') await mustExist(cluster.client, namespace);
@@ -98,9 +104,10 @@ function unknown({ source, complete }: ImpactReport, { snapshot }: Judging): str
   const names = [...snapshot.sources.inNamespace(kind, namespace)].map(({ ref }) => ref.name);
   const guess = nearest(name, names);
   const { plural } = SOURCE_RESOURCES[kind];
-  const there = names.length === 0 ? `the namespace has no ${plural}` : `the ${plural} there: ${names.join(', ')}`;
+  const there = names.length === 0 ? `\nthe namespace has no ${plural}` : `\nthe ${plural} there: ${names.join(', ')}`;
   const nobody = complete ? 'no workload names it' : 'no workload that you may list names it';
-  return `there is no ${kind} ${namespace}/${name}, and ${nobody}${guess ? `; did you mean ${guess}?` : ''}\n${there}`;
+  const known = `there is no ${kind} ${namespace}/${name}, and ${nobody}${guess ? `; did you mean ${guess}?` : ''}`;
+  return `${known}${snapshot.hasListed(kind) ? there : ''}`;
 }
 
 function text({ source, presence, judgedBy, notes, complete, workloads }: ImpactReport, page: Layout): string {
@@ -126,7 +133,7 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
         ['judged by', judgedBy],
         ...lifecycleRows(workloads),
         ...notes.map((note) => ['note', paint('dim', note)]),
-        ...(presence === 'absent' ? [['note', paint('yellow', 'it does not exist')]] : []),
+        ...presenceNotes(presence).map((note) => ['note', paint('yellow', note)]),
       ],
       page,
       2,

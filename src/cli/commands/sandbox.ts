@@ -13,6 +13,7 @@ import { startDaemon } from '../../sandbox/processes/daemon.ts';
 import { lastLines, logFile, logNames } from '../../sandbox/processes/process-logs.ts';
 import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
 import type { Io } from '../terminal/io.ts';
+import { STOPPED } from '../terminal/signals.ts';
 import { type WaitingLine, whileWaiting } from '../terminal/waiting-line.ts';
 import { parseSandboxRequest, type SandboxRequest } from './sandbox-request.ts';
 
@@ -49,7 +50,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   try {
     return await command(request, io);
   } catch (error) {
-    if (io.signal.aborted) return 130;
+    if (io.signal.aborted) return STOPPED;
     io.stderr(`attune sandbox: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }

@@ -6,7 +6,7 @@ import { inspectSandbox } from '../../sandbox/inspect.ts';
 import { AlreadyUp, type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { readStateFile } from '../../sandbox/state-file.ts';
 import type { Io } from '../terminal/io.ts';
-import { endOfNpm } from '../terminal/signals.ts';
+import { endOfNpm, STOPPED } from '../terminal/signals.ts';
 import { Tour } from '../tour/tour.ts';
 
 const USAGE = `attune tour [--once] [--keep] [--name NAME]
@@ -40,7 +40,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   try {
     return await runSteps(options, { ...io, signal });
   } catch (error) {
-    if (signal.aborted) return 130;
+    if (signal.aborted) return STOPPED;
     io.stderr(`attune tour: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }

@@ -1,3 +1,4 @@
+import { objectAt, textIn } from '../../api/json.ts';
 import { kindNamed, WORKLOAD_KINDS, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { NAMESPACES, SOURCE_RESOURCES } from '../../api/resources.ts';
@@ -24,7 +25,12 @@ export interface Installation {
 
 /** Everything of one cluster that a diagnosis needs; only ever read. */
 export interface ClusterContents {
-  readonly workloads: readonly { readonly kind: WorkloadKind; readonly object: KubeObject }[];
+  readonly workloads: readonly {
+    readonly kind: WorkloadKind;
+    readonly object: KubeObject;
+    /** Rollouts that have borrowed its template. */
+    readonly borrowers: readonly KubeObject[];
+  }[];
   readonly sourcesOf: (namespace: string) => SourceList;
   /** What could not be read, one line each. */
   readonly unread: readonly string[];
@@ -53,8 +59,10 @@ export async function readCluster(client: KubeClient, settings: Settings, only?:
   const kinds = WORKLOAD_KINDS.filter(
     ({ kind }) => !settings.ignoredKinds.has(kind) && (kind !== 'Rollout' || settings.isArgoRollouts),
   );
-  const workloads: { kind: WorkloadKind; object: KubeObject }[] = [];
-  for (const kind of kinds) workloads.push(...(await snapshot.list(kind)).map((object) => ({ kind, object })));
+  const found: { kind: WorkloadKind; object: KubeObject }[] = [];
+  for (const kind of kinds) found.push(...(await snapshot.list(kind)).map((object) => ({ kind, object })));
+  const rollouts = found.filter(({ kind }) => kind.kind === 'Rollout').map(({ object }) => object);
+  const borrowers = Map.groupBy(rollouts, templateOwner);
   const sourceKinds = SOURCE_KINDS.filter(
     (kind) =>
       !settings.resourcesToIgnore.has(SOURCE_RESOURCES[kind].plural as 'secrets') &&
@@ -62,10 +70,21 @@ export async function readCluster(client: KubeClient, settings: Settings, only?:
   );
   await snapshot.readSources(sourceKinds);
   return {
-    workloads: workloads.filter(({ object }) => inScope(object.metadata.namespace ?? '')),
+    workloads: found
+      .filter(({ object }) => inScope(object.metadata.namespace ?? ''))
+      .map((each) => ({ ...each, borrowers: borrowers.get(placeOf(each.kind.kind, each.object)) ?? [] })),
     sourcesOf: watchedSources(snapshot, settings),
     unread: snapshot.forbidden.map((plural) => `${plural}: this user may not list them, so they are left out`),
   };
+}
+
+const placeOf = (kind: string, { metadata }: KubeObject, name = metadata.name): string =>
+  `${kind}/${metadata.namespace}/${name}`;
+
+/** Whose template a Rollout uses. */
+function templateOwner(rollout: KubeObject): string {
+  const { kind, name } = objectAt(rollout, ['spec', 'workloadRef']);
+  return placeOf(textIn(kind), rollout, textIn(name));
 }
 
 async function scopeFilter(client: KubeClient, { scope }: Settings, only: string | undefined) {
@@ -85,8 +104,15 @@ function watchedSources(snapshot: Snapshot, { resourceLabelSelector = '' }: Sett
   const parsed = parseSelector(resourceLabelSelector);
   const isWatched = ({ ref }: Source): boolean =>
     'error' in parsed || matches(parsed.selector, snapshot.facts(ref).labels ?? {});
-  return (namespace: string): SourceList => {
+  const listOf = (namespace: string): SourceList => {
     const of = (kind: SourceKind) => [...snapshot.sources.inNamespace(kind, namespace)].filter(isWatched);
     return { ConfigMap: of('ConfigMap'), Secret: of('Secret'), SecretProviderClass: of('SecretProviderClass') };
+  };
+  // Every workload of a namespace is asked about the same sources, and there may be thousands of both.
+  const lists = new Map<string, SourceList>();
+  return (namespace: string): SourceList => {
+    const list = lists.get(namespace) ?? listOf(namespace);
+    lists.set(namespace, list);
+    return list;
   };
 }

@@ -8,7 +8,11 @@ import { diagnose, type SourceList } from './doctor-findings.ts';
 const NOW = Date.UTC(2000, 0, 1, 12);
 const SOURCES: SourceList = {
   ConfigMap: ['app', 'other'].map((name) => ({ ref: { kind: 'ConfigMap', name }, ignored: false, matchable: true })),
-  Secret: [{ ref: { kind: 'Secret', name: 'pull' }, ignored: false, matchable: false }],
+  Secret: ['pull', 'sh.helm.release.v1.app.v1'].map((name) => ({
+    ref: { kind: 'Secret', name },
+    ignored: false,
+    matchable: false,
+  })),
   SecretProviderClass: [],
 };
 
@@ -24,6 +28,7 @@ interface Sketch {
   readonly env?: readonly object[];
   readonly spec?: object;
   readonly status?: object;
+  readonly borrowers?: readonly KubeObject[];
 }
 
 /** A workload of one container that takes variables from the ConfigMap `app` and pulls with the Secret `pull`. */
@@ -43,7 +48,7 @@ function look(kindName: string, sketch: Sketch, given = settings()) {
     spec: { ...inner, ...sketch.spec },
     status: sketch.status,
   } as unknown as KubeObject;
-  return diagnose(kind, object, SOURCES, { settings: given, nowMs: NOW });
+  return diagnose(kind, object, SOURCES, { settings: given, nowMs: NOW, borrowers: sketch.borrowers ?? [] });
 }
 
 const auto = { 'reloader.stakater.com/auto': 'true' };
@@ -109,6 +114,31 @@ describe('what differs', () => {
     expect(look('DeploymentConfig', { annotations }).differences).toMatchObject([
       { before: 'nothing', after: 'patch' },
     ]);
+  });
+
+  it('a Deployment is rolled for the Rollout that has borrowed its template', () => {
+    const rollout = {
+      metadata: { name: 'canary', namespace: 'shop', uid: 'r', resourceVersion: '1', annotations: auto },
+      spec: { workloadRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+    } as unknown as KubeObject;
+    const lent = { borrowers: [rollout] };
+    expect(look('Deployment', lent).differences).toContainEqual({
+      source: { kind: 'ConfigMap', name: 'app' },
+      before: 'nothing',
+      after: 'patch',
+      because: expect.stringMatching(/^Rollout canary, which borrows this template, asks: .*auto: "true" in metadata/),
+    });
+    expect(look('Deployment', lent, settings('--compat=stakater')).differences).toEqual([]);
+  });
+
+  it.each(['', 'stakater'])('the Secrets of Helm’s releases are not watched, with --compat=%s', (compat) => {
+    const annotations = { 'secret.reloader.stakater.com/reload': 'sh.helm.*' };
+    const differences = (...argv: string[]) =>
+      look('Deployment', { annotations }, settings(`--compat=${compat}`, ...argv)).differences;
+    expect(differences()).toMatchObject([
+      { before: 'patch', after: 'nothing', because: expect.stringContaining('are not watched') },
+    ]);
+    expect(differences('--watch-helm-secrets=true')).toEqual([]);
   });
 
   it('a forgotten pause is ended at once', () => {

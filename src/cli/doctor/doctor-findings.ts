@@ -1,4 +1,4 @@
-import type { WorkloadKind } from '../../api/kinds.ts';
+import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -10,6 +10,10 @@ import { pauseStep } from '../../domain/plan/pause.ts';
 import { isMarkVariable, variableName } from '../../domain/template/marks.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
+import { ruleOf, withTemplateOf } from '../cluster/borrowed-template.ts';
+import { helmReleaseNotWatched } from '../explain/watch-scope.ts';
+
+const ROLLOUTS = kindNamed('Rollout') as WorkloadKind;
 
 /** What one reloader does with a change. `nothing` also stands for kinds that it does not know. */
 export type Reaction = Exclude<Action, 'none'> | 'nothing';
@@ -39,19 +43,28 @@ export type SourceList = Readonly<Record<SourceKind, readonly JudgedSource[]>>;
 
 interface Side {
   readonly workload: Workload;
+  /** The workload, and Rollouts that have borrowed its template. */
+  readonly asking: readonly Workload[];
   readonly policy: Policy;
   readonly knows: boolean;
+  /** Why it does not see a source; undefined: it does. */
+  readonly unseen: (source: JudgedSource) => string | undefined;
+}
+
+/** What a diagnosis goes by. */
+interface Basis {
+  readonly settings: Settings;
+  readonly nowMs: number;
+  /** Rollouts that have borrowed the template. */
+  readonly borrowers: readonly KubeObject[];
 }
 
 /** Compares what the same change does under both. Pure, and the same rules that the controller follows. */
-export function diagnose(
-  kind: WorkloadKind,
-  object: KubeObject,
-  sources: SourceList,
-  { settings, nowMs }: { readonly settings: Settings; readonly nowMs: number },
-): Diagnosis {
-  const before = sideOf(kind, object, settings, true);
-  const after = sideOf(kind, object, settings, settings.compat);
+export function diagnose(kind: WorkloadKind, object: KubeObject, sources: SourceList, basis: Basis): Diagnosis {
+  const { settings, nowMs } = basis;
+  const before = sideOf(kind, object, basis, true);
+  const unseen = ({ ref }: JudgedSource) => helmReleaseNotWatched(ref, settings)[0]?.rule;
+  const after = { ...sideOf(kind, object, basis, settings.compat), unseen };
   const asked = candidates(sources, [before, after]);
   const answers = asked.map((source) => compare(kind, source, before, after));
   return {
@@ -65,20 +78,25 @@ export function diagnose(
   };
 }
 
-function sideOf(kind: WorkloadKind, object: KubeObject, settings: Settings, compat: boolean): Side {
+function sideOf(kind: WorkloadKind, object: KubeObject, { settings, borrowers }: Basis, compat: boolean): Side {
   const { keys, autoReloadAll, ignoredKinds, reloadStrategy } = settings;
-  const workload = parseWorkload(kind, object, { keys, compat, digest: () => '' });
+  const parse = (of: WorkloadKind, each: KubeObject) => parseWorkload(of, each, { keys, compat, digest: () => '' });
+  const workload = parse(kind, object);
+  // Reloader passes over a Rollout without a template of its own.
+  const counting = compat ? [] : borrowers;
   const hasOwnTemplate = workload.workloadRef === undefined;
   return {
     workload,
+    asking: [workload, ...counting.map((each) => withTemplateOf(parse(ROLLOUTS, each), workload))],
     policy: { compat, keys, autoReloadAll, ignoredKinds, reloadStrategy },
+    unseen: () => undefined,
     knows: compat ? kind.kind !== 'DeploymentConfig' && hasOwnTemplate : hasOwnTemplate,
   };
 }
 
 /** The sources that one side could react to: all others need not be asked about. */
 function candidates(sources: SourceList, sides: readonly Side[]): readonly JudgedSource[] {
-  const wanted = sides.map(({ workload, policy }) => interests(workload, policy));
+  const wanted = sides.flatMap(({ asking, policy }) => asking.map((each) => interests(each, policy)));
   return SOURCE_KINDS.flatMap((kind) =>
     sources[kind].filter(({ ref: { name } }) =>
       wanted.some(
@@ -97,13 +115,16 @@ function compare(kind: WorkloadKind, source: JudgedSource, before: Side, after: 
   return { source: { kind: of, name }, before: was.reaction, after: is.reaction, because: is.because };
 }
 
-function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, policy, knows }: Side) {
-  const verdict = judge(workload, source, policy);
+function reactionOf(kind: WorkloadKind, source: JudgedSource, { workload, asking, policy, knows, unseen }: Side) {
+  const by = asking.find((each) => judge(each, source, policy).reload) ?? workload;
+  const verdict = judge(by, source, policy);
   if (!verdict.reload) return { reaction: 'nothing', because: verdict.rule } as const;
+  const hidden = unseen(source);
+  if (hidden !== undefined) return { reaction: 'nothing', because: hidden } as const;
   if (!knows) return { reaction: 'nothing', because: 'it has no pod template of its own' } as const;
   const action = actionFor(kind, workload, [verdict], policy);
   if (action === 'none') return { reaction: 'nothing', because: inactionOf(workload).rule } as const;
-  return { reaction: action, because: verdict.rule } as const;
+  return { reaction: action, because: ruleOf(by, workload, verdict.rule) } as const;
 }
 
 /** Upstream forgets a pause when it is restarted; Attune ends it. */

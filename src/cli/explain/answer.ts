@@ -2,9 +2,11 @@ import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
+import { judge } from '../../domain/judge/judge.ts';
 import { markIn, variableName } from '../../domain/template/marks.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
+import { borrows, ruleOf, withTemplateOf } from '../cluster/borrowed-template.ts';
 import type { NotWatched } from './watch-scope.ts';
 
 /** What a change of a source does to a workload, and why. */
@@ -53,16 +55,27 @@ function unlessNotWatched(verdict: Verdict, notWatched: readonly NotWatched[]): 
 
 function judged(workload: Workload, ref: SourceRef, snapshot: Snapshot, settings: Settings): Verdict {
   const verdict = snapshot.verdicts.of(workload, ref);
-  const { because, rule } = verdict;
+  const { because } = verdict;
   if (!verdict.reload) {
+    const { rule } = verdict;
     const use = workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name);
     return { rolls: false, because, rule, cures: verdict.cures, action: undefined, container: use?.container ?? 0 };
   }
   const { container } = verdict;
+  const rule = ruleOf(askerOf(workload, ref, snapshot, settings), workload, verdict.rule);
   const action = actionFor(kindNamed(workload.ref.kind) as WorkloadKind, workload, [verdict], settings);
   if (action !== 'none') return { rolls: true, because, rule, cures: [], action, container };
   const left = inactionOf(workload);
   return { rolls: false, because: 'nothing-to-do', rule: left.rule, cures: [left.cure], action, container };
+}
+
+/** Whoever asks for the source: the workload itself, unless only a Rollout does that has borrowed its template. */
+function askerOf(workload: Workload, ref: SourceRef, snapshot: Snapshot, policy: Settings): Workload {
+  const source = { ref, ...snapshot.sources.flags(ref) };
+  if (judge(workload, source, policy).reload) return workload;
+  const isAsking = (each: Workload): boolean =>
+    borrows(each, workload.ref) && judge(withTemplateOf(each, workload), source, policy).reload;
+  return [...snapshot.workloads.values()].find(isAsking) ?? workload;
 }
 
 const CLASSES = 'a SecretProviderClass is known by the pods that mount it, and is neither created nor deleted';

@@ -74,8 +74,7 @@ function sourceText(explanation: Explanation, report: WorkloadReport, page: Layo
   const rows = [['because', rule]];
   for (const cure of cures) rows.push(['to roll', paint('cyan', cure)]);
   if (mark && (rolls || mark.found !== 'missing')) rows.push(['mark', markText(mark)]);
-  if (presence === 'absent') rows.push(['note', paint('yellow', 'it does not exist')]);
-  if (presence === 'unreadable') rows.push(['note', paint('yellow', UNREADABLE)]);
+  for (const note of presenceNotes(presence)) rows.push(['note', paint('yellow', note)]);
   const now = presence === 'unreadable' ? undefined : stateText(state, { ...report, paint, nowMs });
   if (now !== undefined && (rolls || state.is !== 'current')) rows.push(['now', now]);
   if (rolls) rows.push(['or if', lifecycleText(explanation)]);
@@ -90,6 +89,12 @@ function lifecycleText({ ifCreated, ifDeleted }: Explanation): string {
 
 const UNREADABLE =
   'you may not read it, so its annotations and its data are not known here: taken as neither ignored nor matched';
+
+/** What is to be said about a source that was not found or not seen. */
+export function presenceNotes(presence: Explanation['presence']): readonly string[] {
+  if (presence === 'present') return [];
+  return [presence === 'absent' ? 'it does not exist' : UNREADABLE];
+}
 
 const ACTIONS = {
   patch: 'a change rolls it',

@@ -17,7 +17,7 @@ export interface ReloaderEvent {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
-  /** What happened, if it says so: Events of other reloaders and of compat do not. */
+  /** What happened, if it says so: Events of other reloaders do not. */
   readonly outcome?: string | undefined;
   /** All sources that it is about. */
   readonly sources?: string | undefined;

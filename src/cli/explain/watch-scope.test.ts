@@ -59,3 +59,11 @@ describe('what keeps it from seeing a source', () => {
     expect(source(['--resource-label-selector=reload=yes'], 'Secret', { reload: 'yes' })).toEqual([]);
   });
 });
+
+it('the Secrets in which Helm keeps its releases are seen only where that is asked for', () => {
+  const cures = (name: string, ...argv: string[]) =>
+    sourceNotWatchedBecause({ kind: 'Secret', namespace: 'shop', name }, {}, settings(...argv)).map(({ cure }) => cure);
+  expect(cures('sh.helm.release.v1.app.v1')).toEqual(['set --watch-helm-secrets=true']);
+  expect(cures('sh.helm.release.v1.app.v1', '--watch-helm-secrets=true')).toEqual([]);
+  expect(cures('app')).toEqual([]);
+});

@@ -72,11 +72,22 @@ export function sourceNotWatchedBecause(
     const rule = 'SecretProviderClasses are not watched';
     return enableCsiIntegration ? found : [...found, { rule, cure: 'set --enable-csi-integration' }];
   }
+  found.push(...helmReleaseNotWatched(ref, settings));
   if (selector !== undefined && labels !== undefined && !isSelected(selector, labels)) {
     const rule = `--resource-label-selector=${selector} does not match the labels of ${ref.kind} ${ref.name}`;
     found.push({ rule, cure: `give ${ref.kind} ${ref.name} labels that match ${selector}` });
   }
   return found;
+}
+
+/** The controller goes by their type, which a list of names does not tell; Helm gives them names that nobody else does. */
+export function helmReleaseNotWatched(
+  { kind, name }: Pick<SourceRef, 'kind' | 'name'>,
+  { watchHelmSecrets }: Pick<Settings, 'watchHelmSecrets'>,
+): readonly NotWatched[] {
+  if (watchHelmSecrets || kind !== 'Secret' || !name.startsWith('sh.helm.release.v1.')) return [];
+  const rule = 'Secrets in which Helm keeps its releases are not watched';
+  return [{ rule, cure: 'set --watch-helm-secrets=true' }];
 }
 
 function isSelected(selector: string, labels: Labels): boolean {

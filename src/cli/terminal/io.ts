@@ -8,6 +8,8 @@ export interface Io {
   readonly signal: AbortSignal;
   /** The terminal behind stdout, if there is one. */
   readonly terminal: { readonly isTTY?: boolean; readonly columns?: number };
+  /** The same for stdin. */
+  readonly input?: { readonly isTTY?: boolean };
   /** The same for stderr. */
   readonly errorTerminal?: { readonly isTTY?: boolean; readonly columns?: number };
 }

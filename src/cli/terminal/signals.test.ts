@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
-import { stopSignal } from './signals.ts';
+import { endingWithin, stopSignal } from './signals.ts';
 
 function program() {
   const clock = virtualClock();
@@ -45,4 +45,31 @@ test('SIGQUIT waits for nothing', () => {
   const { exits, send } = program();
   send('SIGQUIT');
   expect(exits).toEqual([131]);
+});
+
+test('after a stop a program has so long to end its work, and then what hangs is left alone', async () => {
+  const clock = virtualClock();
+  const stop = new AbortController();
+  let hasEnded = false;
+  const hanging = new Promise<void>(() => {});
+  void endingWithin(7000, hanging, stop.signal, clock).then(() => {
+    hasEnded = true;
+  });
+  await clock.run(60_000);
+  stop.abort();
+  await clock.run(6999);
+  expect(hasEnded).toBe(false);
+  await clock.run(1);
+  expect(hasEnded).toBe(true);
+});
+
+test('work that ends in time sets no clock', async () => {
+  const clock = virtualClock();
+  const stop = new AbortController();
+  const work = Promise.withResolvers<void>();
+  const ended = endingWithin(7000, work.promise, stop.signal, clock);
+  stop.abort();
+  work.resolve();
+  await ended;
+  expect(clock.timers).toBe(0);
 });

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import type { Clock } from '../../runtime/clock.ts';
 
 /** The work is finished or undone first. */
 const POLITE = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -37,6 +38,33 @@ export function stopSignal(source: SignalSource = process, now: () => number = (
   }
   source.on(AT_ONCE, end);
   return stop.signal;
+}
+
+/** The exit code of a command that the user stopped, as a shell has it for Ctrl-C. */
+export const STOPPED = 130;
+
+/** The work, or a failure as soon as the user wants to stop: a server or a plugin may be silent for long. */
+export async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void => stopped.reject(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  return await Promise.race([work, stopped.promise]).finally(() => signal.removeEventListener('abort', stop));
+}
+
+/** The work, but no longer than this after a stop: what hangs then is left alone. */
+export async function endingWithin(ms: number, work: Promise<void>, signal: AbortSignal, clock: Clock): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  let callOff = (): void => {};
+  const stop = (): void => {
+    callOff = clock.after(ms, late.resolve);
+  };
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  await Promise.race([work, late.promise]).finally(() => {
+    signal.removeEventListener('abort', stop);
+    callOff();
+  });
 }
 
 const LOOK_MS = 500;

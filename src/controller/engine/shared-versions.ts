@@ -11,13 +11,17 @@ import { isTransient } from '../../kube/retry-transient.ts';
  * The API promises order only within a kind, so it has to be seen: asked in turn, the kinds answer with versions that
  * never go back and end where they began. Two separate rows would have to meet by chance.
  */
-export async function seeSharedVersions(client: KubeClient, options: ControllerOptions): Promise<boolean> {
+export async function seeSharedVersions(
+  client: KubeClient,
+  options: ControllerOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
   const kinds = kindsToAsk(options);
   const scope = options.scope.mode === 'namespaces' ? { namespace: options.scope.namespaces[0] } : {};
   let last = 0;
   try {
     for (const kind of [...kinds, ...kinds.slice(0, 1)]) {
-      const version = await versionNow(client, kind, scope);
+      const version = await versionNow(client, kind, scope, signal);
       if (!(version >= last)) return false;
       last = version;
     }
@@ -38,8 +42,8 @@ function kindsToAsk({ resourcesToIgnore }: ControllerOptions): readonly Resource
   ];
 }
 
-async function versionNow(client: KubeClient, kind: Resource, scope: ListScope): Promise<number> {
-  for await (const page of client.list(kind, scope, { metadataOnly: true, limit: 1 }))
+async function versionNow(client: KubeClient, kind: Resource, scope: ListScope, signal: AbortSignal): Promise<number> {
+  for await (const page of client.list(kind, scope, { metadataOnly: true, limit: 1, signal }))
     return Number(page.resourceVersion);
   return Number.NaN;
 }

@@ -12,6 +12,7 @@ interface KeySecret {
 }
 
 const PIN: readonly Piece[] = [{ part: 'secret', key: 'pin', value: 'MTIzNA==' }];
+const NEVER = new AbortController().signal;
 const base64 = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString('base64');
 const bytesOf = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64');
 const secretWith = (data?: KeySecret['data']): KeySecret => ({
@@ -48,7 +49,7 @@ async function server(first: KeySecret | undefined, refuse?: (exchange: Exchange
     put: (secret: KeySecret) => {
       stored = secret;
     },
-    start: (compat = false) => ownKey(client, { ownNamespace: 'attune', compat }, tell),
+    start: (compat = false) => ownKey(client, { ownNamespace: 'attune', compat }, tell, NEVER),
   };
 }
 

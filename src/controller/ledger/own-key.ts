@@ -30,10 +30,11 @@ export async function ownKey(
   client: KubeClient,
   { ownNamespace, compat }: Pick<ControllerOptions, 'ownNamespace' | 'compat'>,
   report: KeyReport,
+  signal: AbortSignal,
 ): Promise<LedgerKey> {
   try {
     if (ownNamespace !== '') {
-      const { key, former } = await storedKeys(client, ownNamespace, report);
+      const { key, former } = await storedKeys(client, ownNamespace, report, signal);
       const ledgerKey = withKey(key, compat, former);
       return key.length < KEY_BYTES ? { ...ledgerKey, mayStore: isNoSecret } : ledgerKey;
     }
@@ -46,15 +47,20 @@ export async function ownKey(
   return { digest, keyId: `open-${keyId}`, former: undefined, mayStore: isNoSecret };
 }
 
-async function storedKeys(client: KubeClient, namespace: string, report: KeyReport): Promise<StoredKeys> {
+async function storedKeys(
+  client: KubeClient,
+  namespace: string,
+  report: KeyReport,
+  signal: AbortSignal,
+): Promise<StoredKeys> {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const secret = await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET });
+      const secret = await client.get<DataObject>(SECRETS, { namespace, name: KEY_SECRET }, { signal });
       const keys = keysIn(secret);
-      return keys.key.length >= KEY_BYTES ? keys : await replaceWeak(client, secret, report);
+      return keys.key.length >= KEY_BYTES ? keys : await replaceWeak(client, secret, report, signal);
     } catch (error) {
       if (!isOvertaken(error) || attempt > 1) throw error;
-      if (error.status === 404) await create(client, namespace);
+      if (error.status === 404) await create(client, namespace, signal);
     }
   }
 }
@@ -63,11 +69,11 @@ async function storedKeys(client: KubeClient, namespace: string, report: KeyRepo
 const isOvertaken = (error: unknown): error is KubeError =>
   KubeError.is(error) && (error.status === 404 || error.status === 409);
 
-async function create(client: KubeClient, namespace: string): Promise<void> {
+async function create(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
   try {
     const data = { key: randomBytes(KEY_BYTES).toString('base64') };
     const metadata = { name: KEY_SECRET, namespace, labels: { 'app.kubernetes.io/managed-by': 'attune' } };
-    await client.create(SECRETS, namespace, { apiVersion: 'v1', kind: 'Secret', metadata, data });
+    await client.create(SECRETS, namespace, { apiVersion: 'v1', kind: 'Secret', metadata, data }, { signal });
   } catch (error) {
     // Two replicas start at once: the first one's key is the key.
     if (!KubeError.is(error, 'AlreadyExists')) throw error;
@@ -75,7 +81,12 @@ async function create(client: KubeClient, namespace: string): Promise<void> {
 }
 
 /** A key that anybody can guess is replaced by a good one, and stays beside it: it protects nothing any more. */
-async function replaceWeak(client: KubeClient, secret: DataObject, report: KeyReport): Promise<StoredKeys> {
+async function replaceWeak(
+  client: KubeClient,
+  secret: DataObject,
+  report: KeyReport,
+  signal: AbortSignal,
+): Promise<StoredKeys> {
   const { namespace = '' } = secret.metadata;
   const weak = keysIn(secret);
   const former = Buffer.from(weak.key);
@@ -83,7 +94,7 @@ async function replaceWeak(client: KubeClient, secret: DataObject, report: KeyRe
   const data = { ...secret.data, key: key.toString('base64'), former: former.toString('base64') };
   try {
     // With the version that was read: of two replicas one succeeds.
-    await client.replace(SECRETS, { namespace, name: KEY_SECRET }, { ...secret, data });
+    await client.replace(SECRETS, { namespace, name: KEY_SECRET }, { ...secret, data }, { signal });
   } catch (error) {
     if (!KubeError.is(error) || isTransient(error) || isOvertaken(error)) throw error;
     report.weakKey(former.length, error);

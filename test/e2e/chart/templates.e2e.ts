@@ -99,6 +99,15 @@ describe('what the other chart gets wrong', () => {
     expect(only(await render(), 'Deployment')['spec'].strategy).toEqual({ type: 'Recreate' });
   });
 
+  it.each<[Values, readonly string[]]>([
+    [{}, ['resume']],
+    [{ watchGlobally: false }, ['resume', '--namespaces=tools']],
+    [{ watchGlobally: false, namespaces: ['shop'] }, ['resume', '--namespaces=shop,tools']],
+  ])('%j: before removal pauses are ended where it has rights', async (values, args) => {
+    const hook = only(await render(reloader(values)), 'Job');
+    expect(hook['spec'].template.spec.containers[0].args).toEqual(args);
+  });
+
   it('env.secret takes any name', async () => {
     const manifests = await render(deployment({ env: { secret: { ALERT_WEBHOOK_PROXY: 'http://proxy:3128' } } }));
     expect(only(manifests, 'Secret')['data']).toEqual({ ALERT_WEBHOOK_PROXY: btoa('http://proxy:3128') });
