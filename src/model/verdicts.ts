@@ -90,7 +90,8 @@ export class Verdicts {
   }
 }
 
-function withTemplateOf(borrower: Workload, owner: Workload): Workload {
+/** The borrower as the rules see it: it asks, for what the other one's containers use. */
+export function withTemplateOf(borrower: Workload, owner: Workload): Workload {
   if (borrower === owner) return owner;
   return { ...borrower, references: owner.references, containers: owner.containers };
 }

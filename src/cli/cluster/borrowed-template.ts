@@ -8,13 +8,6 @@ export const borrows = ({ ref, workloadRef }: Workload, owner: Workload['ref']):
   workloadRef.name === owner.name &&
   ref.namespace === owner.namespace;
 
-/** The borrower as the rules see it: it asks, for what the other one's containers use. */
-export const withTemplateOf = (borrower: Workload, { references, containers }: Workload): Workload => ({
-  ...borrower,
-  references,
-  containers,
-});
-
 /** A rule speaks of the metadata of whoever asked: where that is the borrower, it has to be said. */
 export const ruleOf = (asking: Workload, owner: Workload, rule: string): string =>
   asking.ref.kind === owner.ref.kind ? rule : `Rollout ${asking.ref.name}, which borrows this template, asks: ${rule}`;

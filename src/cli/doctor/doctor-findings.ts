@@ -10,7 +10,8 @@ import { pauseStep } from '../../domain/plan/pause.ts';
 import { isMarkVariable, variableName } from '../../domain/template/marks.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
-import { ruleOf, withTemplateOf } from '../cluster/borrowed-template.ts';
+import { withTemplateOf } from '../../model/verdicts.ts';
+import { ruleOf } from '../cluster/borrowed-template.ts';
 import { helmReleaseNotWatched } from '../explain/watch-scope.ts';
 
 const ROLLOUTS = kindNamed('Rollout') as WorkloadKind;

@@ -6,7 +6,8 @@ import { judge } from '../../domain/judge/judge.ts';
 import { markIn, variableName } from '../../domain/template/marks.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import { borrows, ruleOf, withTemplateOf } from '../cluster/borrowed-template.ts';
+import { withTemplateOf } from '../../model/verdicts.ts';
+import { borrows, ruleOf } from '../cluster/borrowed-template.ts';
 import type { NotWatched } from './watch-scope.ts';
 
 /** What a change of a source does to a workload, and why. */
