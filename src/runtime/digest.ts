@@ -30,10 +30,7 @@ export function createDigest(secret: Uint8Array): Digest {
 }
 
 /** What was digested with one key, digested once more with another. */
-export interface Carry {
-  exact(value: string): string;
-  text(value: string): string;
-}
+export type Carry = Readonly<Record<'exact' | 'text', (value: string) => string>>;
 
 /**
  * Digests of what another key's digests are: what that one left behind is carried over without the data, and who knows

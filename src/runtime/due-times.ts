@@ -27,7 +27,12 @@ export class DueTimes<K> {
 
   set(key: K, at: number): void {
     this.#order += 1;
-    const entry = this.#entries.get(key) ?? this.#append(key);
+    let entry = this.#entries.get(key);
+    if (!entry) {
+      entry = { key, at, order: 0, index: this.#heap.length };
+      this.#entries.set(key, entry);
+      this.#heap.push(entry);
+    }
     entry.at = at;
     entry.order = this.#order;
     this.#settle(entry);
@@ -51,13 +56,6 @@ export class DueTimes<K> {
     if (!entry || entry.at > now) return undefined;
     this.delete(entry.key);
     return entry.key;
-  }
-
-  #append(key: K): Entry<K> {
-    const entry = { key, at: 0, order: 0, index: this.#heap.length };
-    this.#entries.set(key, entry);
-    this.#heap.push(entry);
-    return entry;
   }
 
   #place(entry: Entry<K>, index: number): void {
@@ -93,6 +91,4 @@ export class DueTimes<K> {
   }
 }
 
-function isBefore<K>(a: Entry<K>, b: Entry<K>): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order);
-}
+const isBefore = <K>(a: Entry<K>, b: Entry<K>): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);

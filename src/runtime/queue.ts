@@ -173,12 +173,9 @@ export class KeyedQueue<K extends string> {
   }
 
   #makeReady(key: K): void {
-    if (this.#taken.has(key)) {
-      this.#again.add(key);
-      return;
-    }
     const [taker] = this.#takers;
-    if (taker) {
+    if (this.#taken.has(key)) this.#again.add(key);
+    else if (taker) {
       this.#takers.delete(taker);
       this.#taken.set(key, this.#failed.get(key));
       taker(key);

@@ -50,11 +50,10 @@ export class SlowLane<K extends string> {
   }
 
   /** Resolves when nobody is inside or waits. */
-  async emptied(): Promise<void> {
-    this.#letIn();
-    await new Promise<void>((resolve) => {
+  emptied(): Promise<void> {
+    return new Promise((resolve) => {
       this.#onEmpty = resolve;
-      if (this.#taken === 0) resolve();
+      this.#letIn();
     });
   }
 

@@ -26,8 +26,17 @@ export async function runWorkers<K extends string>(
   options: WorkerOptions<K>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { workers, clock } = options;
-  const handle = (key: K) => attend(queue, options, key);
+  const { workers, clock, failed } = options;
+  const handle = async (key: K) => {
+    try {
+      await options.handle(key);
+      queue.handled(key);
+    } catch (error) {
+      failed(key, error);
+    } finally {
+      queue.done(key);
+    }
+  };
   const broken = Promise.withResolvers<never>();
   const slow = new SlowLane({ queue, signal, places: workers * SLOW_PER_WORKER, handle, broken: broken.reject });
   const work = async () => {
@@ -40,21 +49,6 @@ export async function runWorkers<K extends string>(
   };
   const ended = Promise.all(Array.from({ length: workers }, work)).then(() => slow.emptied());
   await Promise.race([ended, broken.promise]);
-}
-
-async function attend<K extends string>(
-  queue: KeyedQueue<K>,
-  { handle, failed }: WorkerOptions<K>,
-  key: K,
-): Promise<void> {
-  try {
-    await handle(key);
-    queue.handled(key);
-  } catch (error) {
-    failed(key, error);
-  } finally {
-    queue.done(key);
-  }
 }
 
 function isQuick(clock: Clock, handled: Promise<void>): Promise<boolean> {
