@@ -1,12 +1,7 @@
 /** Scalars only: an object cannot be logged, hence neither can a Secret. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-export interface Log {
-  debug(message: string, fields?: LogFields): void;
-  info(message: string, fields?: LogFields): void;
-  warn(message: string, fields?: LogFields): void;
-  error(message: string, fields?: LogFields): void;
-}
+export type Log = Readonly<Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: LogFields) => void>>;
 
 export interface LogSettings {
   /** '' is text. */
@@ -54,7 +49,7 @@ function levelNamed(name: string): Level | undefined {
 /** RFC 3339 with seconds. */
 const timestamp = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
-type Entry = readonly [string, string | number | boolean | undefined];
+type Entry = readonly [string, LogFields[string]];
 
 /** What every line has. */
 type Header = Readonly<Record<'time' | 'level' | 'msg', string>>;

@@ -75,9 +75,7 @@ export function createMetrics<Table extends MetricTable>(
       series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
       series.value += seconds;
     },
-    beforeRender(fill) {
-      fills.push(fill);
-    },
+    beforeRender: (fill) => void fills.push(fill),
     render() {
       for (const fill of fills) fill();
       for (const [name, value] of Object.entries(probe())) set(name, {}, value);

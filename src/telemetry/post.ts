@@ -42,10 +42,8 @@ export async function post(request: PostRequest): Promise<PostAnswer> {
   try {
     if (proxy && url.protocol === 'https:') {
       const socket = tls.connect({ socket: await tunnel(url, proxy, signal), ...serverName(url) });
-      return await exchange(
-        https.request({ method: 'POST', host: url.hostname, path, headers, signal, createConnection: () => socket }),
-        body,
-      );
+      const inside = { method: 'POST', host: url.hostname, path, headers, signal, createConnection: () => socket };
+      return await exchange(https.request(inside), body);
     }
     const direct = { ...address(url), method: 'POST', headers, signal, agent: false, path };
     const through = proxy && {
@@ -77,13 +75,12 @@ async function tunnel(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket
   });
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   request.once('error', reject);
-  request.once('response', ({ statusCode }) => reject(new Error(`the proxy ${proxy.host} answered ${statusCode}`)));
+  const refuse = (status: number | undefined) => reject(new Error(`the proxy ${proxy.host} answered ${status}`));
+  request.once('response', ({ statusCode }) => refuse(statusCode));
   request.once('connect', ({ statusCode }, socket) => {
-    if (statusCode === 200) resolve(socket as Socket);
-    else {
-      socket.destroy();
-      reject(new Error(`the proxy ${proxy.host} answered ${statusCode}`));
-    }
+    if (statusCode === 200) return resolve(socket as Socket);
+    socket.destroy();
+    refuse(statusCode);
   });
   request.end();
   return promise;

@@ -13,9 +13,7 @@ export const CONTROLLER_METRICS = {
   reloader_reconcile_total: counter(
     ['result'],
     'Reconciliations of a workload, by result: success, error or skipped.',
-    {
-      mended: 'Counted once; upstream counts each item twice, and a skipped one as success too.',
-    },
+    { mended: 'Counted once; upstream counts each item twice, and a skipped one as success too.' },
   ),
   reloader_reconcile_duration_seconds: histogram(
     ['result'],
