@@ -44,13 +44,11 @@ export async function findBinaries<Name extends BinaryName>(
     else missing.set(projectOf(name), [...(missing.get(projectOf(name)) ?? []), name]);
   }
   if (missing.size > 0) say(firstRunNotice([...missing.keys()], binariesFolder(options.env)));
-  let at = 0;
-  for (const [project, binaries] of missing) {
-    at++;
+  for (const [index, [project, binaries]] of [...missing].entries()) {
     const title = titleOf(project);
     await obtain(project, binaries, options, {
       say: (line) => say(`${title}: ${line}`),
-      showStatus: (status) => options.showStatus?.(`${title} (${at} of ${missing.size}): ${status}`),
+      showStatus: (status) => options.showStatus?.(`${title} (${index + 1} of ${missing.size}): ${status}`),
     });
     for (const binary of binaries) found.set(binary, cachePath(binary, options.env));
   }
@@ -91,9 +89,7 @@ function cacheFolder(project: ProjectName, env: Environment): string {
   return join(binariesFolder(env), `${project}-${PROJECTS[project].version}-${os}-${arch}`);
 }
 
-function cachePath(name: BinaryName, env: Environment): string {
-  return join(cacheFolder(projectOf(name), env), name);
-}
+const cachePath = (name: BinaryName, env: Environment): string => join(cacheFolder(projectOf(name), env), name);
 
 async function obtain(
   project: ProjectName,
@@ -163,8 +159,7 @@ async function fromSource(project: ProjectName, options: BinaryOptions, progress
   const missing = all.filter((name) => !inCache(name, options.env));
   const { least, most } = PROJECTS[project].buildMinutes;
   progress.say(`building ${missing.join(', ')} with Go, about ${least} to ${most} minutes`);
-  const { showStatus } = progress;
-  await goBuild(project, missing, cacheFolder(project, options.env), { ...options, modules, showStatus });
+  await goBuild(project, missing, cacheFolder(project, options.env), { ...options, ...progress, modules });
 }
 
 function isExecutable(path: string): boolean {

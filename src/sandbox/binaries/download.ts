@@ -17,26 +17,30 @@ const STALL_MS = 30_000;
  * of an interrupted download stays beside the target; the next attempt, or the next run of the program, continues it.
  */
 export async function installRelease(
-  release: Release,
+  { url, checksumUrl, member }: Release,
   target: string,
   progress: Progress,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
-  const file = basename(release.url);
+  const file = basename(url);
   const partial = join(dirname(target), `.${file}.part`);
-  progress.showStatus(`asking ${new URL(release.checksumUrl).host} for the checksum of ${file}`);
-  const expected = publishedChecksum(await fetchText(release.checksumUrl, signal), file);
-  if (!expected) throw new Error(`${release.checksumUrl} does not name a SHA-256 of ${file}`);
+  progress.showStatus(`asking ${new URL(checksumUrl).host} for the checksum of ${file}`);
+  const answer = await fetch(checksumUrl, { signal: AbortSignal.any([signal, AbortSignal.timeout(STALL_MS)]) });
+  if (!answer.ok) throw new Error(`${checksumUrl} answered ${answer.status}`);
+  const expected = publishedChecksum(await answer.text(), file);
+  if (!expected) throw new Error(`${checksumUrl} does not name a SHA-256 of ${file}`);
 
-  await download(release.url, partial, progress, signal);
+  await download(url, partial, progress, signal);
   progress.showStatus(`comparing ${file} with its checksum`);
-  const found = await sha256(partial);
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(partial), hash);
+  const found = hash.digest('hex');
   if (found !== expected) {
     await rm(partial);
-    throw new Error(`${release.url} has SHA-256 ${found}, but ${expected} is published`);
+    throw new Error(`${url} has SHA-256 ${found}, but ${expected} is published`);
   }
-  await (release.member ? unpack(partial, release.member, target) : place(partial, target));
+  await (member ? unpack(partial, member, target) : place(partial, target));
 }
 
 /** The SHA-256 of a file in a published text: the bare sum, lines of "sum  name", or GitHub's JSON about a release. */
@@ -63,8 +67,7 @@ function githubDigest(text: string, file: string): string | undefined {
 async function download(url: string, partial: string, progress: Progress, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await downloadRest(url, partial, progress.showStatus, signal);
-      return;
+      return await downloadRest(url, partial, progress.showStatus, signal);
     } catch (error) {
       if (attempt === ATTEMPTS || error instanceof Refused || signal.aborted) throw error;
       progress.say(`${reasonOf(error)}; continuing`);
@@ -78,7 +81,7 @@ class Refused extends Error {}
 async function downloadRest(url: string, partial: string, showStatus: ShowStatus, signal: AbortSignal): Promise<void> {
   const have = (await stat(partial).catch(() => undefined))?.size ?? 0;
   const stalled = new AbortController();
-  let watchdog = setTimeout(() => stalled.abort(), STALL_MS);
+  const watchdog = setTimeout(() => stalled.abort(), STALL_MS);
   try {
     showStatus(`loading ${basename(url)}`);
     const response = await fetch(url, {
@@ -88,14 +91,12 @@ async function downloadRest(url: string, partial: string, showStatus: ShowStatus
     if (response.status === 416) await rm(partial); // ours is longer than the file: not a part of it
     const continued = response.status === 206;
     if (!response.ok || !response.body) throw new Refused(`${url} answered ${response.status}`);
-    const offset = continued ? have : 0;
-    const total = offset + Number(response.headers.get('content-length') ?? Number.NaN);
-    let done = offset;
+    let done = continued ? have : 0;
+    const total = done + Number(response.headers.get('content-length') ?? Number.NaN);
     // Written piece by piece, so that an interrupted download can be continued.
     await using file = await open(partial, continued ? 'a' : 'w');
     for await (const chunk of response.body) {
-      clearTimeout(watchdog);
-      watchdog = setTimeout(() => stalled.abort(), STALL_MS);
+      watchdog.refresh();
       await file.write(chunk);
       done += chunk.length;
       const of = Number.isFinite(total) ? ` of ${megabytes(total)}` : '';
@@ -108,12 +109,6 @@ async function downloadRest(url: string, partial: string, showStatus: ShowStatus
 }
 
 const megabytes = (bytes: number): number => Math.round(bytes / 1_000_000);
-
-async function fetchText(url: string, signal: AbortSignal): Promise<string> {
-  const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(STALL_MS)]) });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
-  return await response.text();
-}
 
 async function unpack(archive: string, member: string, target: string): Promise<void> {
   const folder = `${target}.unpacked`;
@@ -130,12 +125,6 @@ async function unpack(archive: string, member: string, target: string): Promise<
 async function place(file: string, target: string): Promise<void> {
   await chmod(file, 0o755);
   await rename(file, target);
-}
-
-async function sha256(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file), hash);
-  return hash.digest('hex');
 }
 
 /** An error in one line, with its cause: fetch puts the reason there. */

@@ -2,7 +2,6 @@ import { existsSync, rmSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Environment } from '../folders.ts';
 import { type DependentOptions, NOT_FOUND, spawnDependent } from '../processes/dependent-process.ts';
 import { onExit } from '../processes/exit-hooks.ts';
 import type { ShowStatus } from '../progress.ts';
@@ -14,12 +13,7 @@ export async function goBuild(
   project: ProjectName,
   binaries: readonly BinaryName[],
   folder: string,
-  options: {
-    readonly modules: string;
-    readonly env: Environment;
-    readonly showStatus: ShowStatus;
-    readonly signal?: AbortSignal | undefined;
-  },
+  options: Omit<DependentOptions, 'cwd'> & { readonly modules: string; readonly showStatus: ShowStatus },
 ): Promise<void> {
   const module = join(options.modules, project);
   if (!existsSync(join(module, 'go.mod'))) throw new Error('the pinned Go modules are part of the repository only');

@@ -8,7 +8,7 @@ export function listOutput(showStatus: ShowStatus) {
   let packages = 0;
   showStatus('looking at its sources');
   return {
-    line(text: string): void {
+    line(text: string) {
       const module = DOWNLOAD.exec(text)?.[1];
       if (module === undefined) packages++;
       else showStatus(`loading its sources, module ${++modules}: ${module}`);
@@ -23,12 +23,9 @@ export function buildOutput(programs: readonly string[], total: number, showStat
   let linking = 0;
   showStatus(`compiling, ${total} packages at most`);
   return {
-    line(text: string): void {
+    line(text: string) {
       const module = DOWNLOAD.exec(text)?.[1];
-      if (module !== undefined) {
-        showStatus(`loading its sources: ${module}`);
-        return;
-      }
+      if (module !== undefined) return showStatus(`loading its sources: ${module}`);
       compiled++;
       // The package of a program is compiled last, and linked afterwards.
       if (programs.includes(text)) linking++;

@@ -13,17 +13,7 @@ export const BINARY_NAMES = [
 ] as const;
 export type BinaryName = (typeof BINARY_NAMES)[number];
 
-export function isBinaryName(name: string): name is BinaryName {
-  return (BINARY_NAMES as readonly string[]).includes(name);
-}
-
-/** The servers that publish releases; tests run servers of their own instead. */
-export interface ReleaseSites {
-  readonly kubernetes: string;
-  readonly helm: string;
-  readonly github: string;
-  readonly githubApi: string;
-}
+export const isBinaryName = (name: string): name is BinaryName => BINARY_NAMES.some((known) => known === name);
 
 /** One published file. */
 export interface Release {
@@ -46,12 +36,14 @@ interface Project {
   release(sites: ReleaseSites, binary: BinaryName, platform: ReturnType<typeof thisPlatform>): Release | undefined;
 }
 
-export const RELEASE_SITES: ReleaseSites = {
+/** The servers that publish releases; tests run servers of their own instead. */
+export const RELEASE_SITES = {
   kubernetes: 'https://dl.k8s.io',
   helm: 'https://get.helm.sh',
   github: 'https://github.com',
   githubApi: 'https://api.github.com',
 };
+export type ReleaseSites = Readonly<typeof RELEASE_SITES>;
 
 const KUBERNETES = '1.36.3';
 const ETCD = '3.6.13';
