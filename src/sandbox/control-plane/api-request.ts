@@ -1,10 +1,7 @@
 import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
 
-export interface ApiAccess {
-  readonly server: string;
-  readonly authority: string;
-  readonly token: string;
-}
+export type ApiAccess = Readonly<Record<'server' | 'authority' | 'token', string>>;
 
 /**
  * One request to the API server, on a connection of its own. It has a deadline, because an API server whose etcd is gone
@@ -30,12 +27,7 @@ export function apiRequest(
         signal: AbortSignal.timeout(timeoutMs),
         headers: { authorization: `Bearer ${access.token}`, accept: 'application/json', ...about },
       },
-      (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('error', reject);
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-      },
+      (answer) => text(answer).then((all) => resolve({ status: answer.statusCode ?? 0, text: all }), reject),
     );
     sent.on('error', reject);
     sent.end(body);

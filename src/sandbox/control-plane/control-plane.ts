@@ -26,13 +26,7 @@ export function sandboxFiles(dir: string) {
   } as const;
 }
 
-export interface Ports {
-  readonly etcdClient: number;
-  readonly etcdPeer: number;
-  readonly api: number;
-  readonly controllerManager: number;
-  readonly scheduler: number;
-}
+export type Ports = Readonly<Record<'etcdClient' | 'etcdPeer' | 'api' | 'controllerManager' | 'scheduler', number>>;
 
 export interface ControlPlaneSettings {
   readonly dir: string;
@@ -49,9 +43,7 @@ export function commandLine(component: ControlPlaneComponent, settings: ControlP
   return [binary, ...ARGUMENTS[component](settings)];
 }
 
-export function etcdUrl(ports: Ports): string {
-  return `http://127.0.0.1:${ports.etcdClient}`;
-}
+export const etcdUrl = (ports: Ports): string => `http://127.0.0.1:${ports.etcdClient}`;
 
 const ARGUMENTS: Readonly<Record<ControlPlaneComponent, (settings: ControlPlaneSettings) => readonly string[]>> = {
   etcd: ({ dir, ports, etcdQuotaBytes }) => [

@@ -10,12 +10,10 @@ const LAST = 32_000;
 export async function freePorts(): Promise<Ports> {
   const taken = new Set<number>();
   const next = async () => {
-    for (;;) {
-      const port = randomInt(FIRST, LAST);
-      if (taken.has(port) || !(await isFree(port))) continue;
-      taken.add(port);
-      return port;
-    }
+    let port = randomInt(FIRST, LAST);
+    while (taken.has(port) || !(await isFree(port))) port = randomInt(FIRST, LAST);
+    taken.add(port);
+    return port;
   };
   return {
     etcdClient: await next(),

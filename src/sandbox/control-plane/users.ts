@@ -42,6 +42,4 @@ export function readAdminToken(dir: string): string {
   return row.slice(0, row.indexOf(','));
 }
 
-function userName(name: string): string {
-  return name === 'admin' ? 'admin' : `system:${name}`;
-}
+const userName = (name: string): string => (name === 'admin' ? 'admin' : `system:${name}`);
