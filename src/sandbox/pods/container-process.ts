@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../folders.ts';
 import { type Daemon, daemonsIn, removePidFile, startDaemon, terminate } from '../processes/daemon.ts';
@@ -76,14 +77,13 @@ export class ContainerProcess {
 
   /** Returns when the container has ended and is not restarted, or when aborted; then `stop` ends its process. */
   async run(signal: AbortSignal): Promise<void> {
+    const { restartPolicy } = this.#options;
     for (let backoffMs = FIRST_BACKOFF_MS; !signal.aborted; backoffMs = Math.min(backoffMs * 2, LAST_BACKOFF_MS)) {
       const ended = await this.#runOnce(signal);
       if (signal.aborted) return;
-      if (ended && !this.#isRestarted(ended)) {
-        this.#setState({ terminated: ended });
-        return;
-      }
       if (ended) {
+        const isOver = restartPolicy === 'Never' || (restartPolicy === 'OnFailure' && ended.exitCode === 0);
+        if (isOver) return this.#setState({ terminated: ended });
         this.#lastState = { terminated: ended };
         this.#restarts++;
         this.#setState({ waiting: { reason: 'CrashLoopBackOff' } });
@@ -111,9 +111,7 @@ export class ContainerProcess {
     this.#ready = this.#started && !this.spec.readinessProbe;
     this.#setState({ running: { startedAt } });
     const probes = this.#probe(process, over.signal);
-    const stopped = new Promise<undefined>((resolve) => {
-      over.signal.addEventListener('abort', () => resolve(undefined), { once: true });
-    });
+    const stopped = once(over.signal, 'abort').then(() => undefined);
     const ending = await Promise.race([process.ended, stopped]);
     over.abort();
     await probes;
@@ -166,11 +164,6 @@ export class ContainerProcess {
     ]);
   }
 
-  #isRestarted({ exitCode }: Terminated): boolean {
-    const { restartPolicy } = this.#options;
-    return restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0);
-  }
-
   #setReady(ready: boolean): void {
     this.#ready = ready;
     this.#options.changed();
@@ -183,6 +176,4 @@ export class ContainerProcess {
 }
 
 /** The API server accepts whole seconds only. */
-export function now(): string {
-  return `${new Date().toISOString().slice(0, 19)}Z`;
-}
+export const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;

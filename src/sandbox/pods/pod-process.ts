@@ -85,13 +85,12 @@ export class PodProcess {
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#stopping;
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const token = await this.#token();
     if (token === undefined) return;
     const { namespace } = this.#pod.metadata;
     writeKubeconfig(join(this.#folder, 'kubeconfig'), 'pod', { ...this.#host.access, token, namespace });
-    await Promise.all(this.#containers.map((container) => container.run(signal)));
+    await Promise.all(this.#containers.map((container) => container.run(this.#stopping.signal)));
   }
 
   /** Undefined if the pod is stopped before the API server has granted a token. */

@@ -1,3 +1,4 @@
+import type { KubeObject } from '../../api/objects.ts';
 import { PODS } from '../../api/resources.ts';
 import { Reflector } from '../../kube/watch/reflector.ts';
 import { imageName, type Pod } from './pod.ts';
@@ -13,18 +14,12 @@ export async function runPods(
 ): Promise<void> {
   const running = new Map<string, PodProcess>();
   const deleting = new Set<string>();
-  const reflector = new Reflector<Pod>(
-    options.client,
-    PODS,
-    { namespace: options.namespace },
-    {
-      digest: (object) => {
-        const pod = object as Pod;
-        const ours = pod.spec.containers.some(({ image }) => options.images.includes(imageName(image)));
-        return ours && pod.spec.nodeName ? pod : undefined;
-      },
-    },
-  );
+  const digest = (object: KubeObject): Pod | undefined => {
+    const pod = object as Pod;
+    const ours = pod.spec.containers.some(({ image }) => options.images.includes(imageName(image)));
+    return ours && pod.spec.nodeName ? pod : undefined;
+  };
+  const reflector = new Reflector<Pod>(options.client, PODS, { namespace: options.namespace }, { digest });
 
   const inBackground = (work: Promise<void>) => {
     work.catch((error: unknown) => options.say((error as Error).message));
@@ -34,8 +29,7 @@ export async function runPods(
     if (deleting.has(uid)) return;
     deleting.add(uid);
     // The API server waits for the node to confirm the deletion, also of a pod that was never started.
-    const process = running.get(uid) ?? new PodProcess(options, pod);
-    inBackground(process.delete(graceSeconds));
+    inBackground((running.get(uid) ?? new PodProcess(options, pod)).delete(graceSeconds));
   };
   const observed = (pod: Pod) => {
     const { uid, deletionTimestamp, deletionGracePeriodSeconds = 30 } = pod.metadata;

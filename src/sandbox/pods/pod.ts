@@ -66,6 +66,4 @@ export interface Probe {
 }
 
 /** registry/some/attune:1.0@sha256:… → attune */
-export function imageName(image: string): string {
-  return image.replace(/^.*\//, '').replace(/[:@].*$/, '');
-}
+export const imageName = (image: string): string => image.replace(/^.*\//, '').replace(/[:@].*$/, '');

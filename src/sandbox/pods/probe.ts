@@ -21,9 +21,8 @@ export async function runProbe(
   probe: Probe,
   container: PodContainer,
   host: string,
-  options: ProbeOptions,
+  { signal, changed, eager }: ProbeOptions,
 ): Promise<void> {
-  const { signal, changed, eager } = options;
   const { failureThreshold = 3, successThreshold = 1, periodSeconds = 10, initialDelaySeconds = 0 } = probe;
   const pause = (seconds: number) => delay(seconds * 1000, undefined, { signal }).catch(() => undefined);
   let healthy: boolean | undefined;
