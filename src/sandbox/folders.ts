@@ -16,9 +16,7 @@ export function sandboxesFolder(env: Environment): string {
 }
 
 /** A name must fit a path and a context in a kubeconfig. */
-export function isSandboxName(name: string): boolean {
-  return /^[a-z0-9][a-z0-9-]{0,39}$/.test(name);
-}
+export const isSandboxName = (name: string): boolean => /^[a-z0-9][a-z0-9-]{0,39}$/.test(name);
 
 export function sandboxFolder(env: Environment, name: string): string {
   if (!isSandboxName(name)) {
@@ -54,6 +52,4 @@ export function ifPresent<T>(read: () => T): T | undefined {
   }
 }
 
-function home(env: Environment): string {
-  return env['HOME'] || homedir();
-}
+const home = (env: Environment): string => env['HOME'] || homedir();

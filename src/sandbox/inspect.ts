@@ -5,15 +5,6 @@ import { isAlive } from './processes/process-identity.ts';
 import { lastLines, logFile } from './processes/process-logs.ts';
 import { hasDeadOwner, readStateFile, sandboxNames } from './state-file.ts';
 
-interface ProcessReport {
-  readonly name: string;
-  readonly pid: number;
-  readonly alive: boolean;
-  readonly log: string;
-  /** The end of its log, if it has died. */
-  readonly lastLines: readonly string[];
-}
-
 export interface SandboxReport {
   readonly name: string;
   /** up: all its processes live. broken: one has died. starting: another process starts it. kept: only data is left. */
@@ -21,7 +12,14 @@ export interface SandboxReport {
   readonly server: string | undefined;
   readonly dir: string;
   readonly kubeconfig: string;
-  readonly processes: readonly ProcessReport[];
+  readonly processes: readonly {
+    readonly name: string;
+    readonly pid: number;
+    readonly alive: boolean;
+    readonly log: string;
+    /** The end of its log, if it has died. */
+    readonly lastLines: readonly string[];
+  }[];
 }
 
 /** What a sandbox's folder says about it; undefined if there is no such sandbox. */
@@ -31,7 +29,7 @@ export function inspectSandbox(env: Environment, name: string): SandboxReport | 
   if (!stateFile) return undefined;
   // The processes of pods are left out: their end is no failure of the sandbox.
   const daemons = [...daemonsIn(dir)].filter(([daemon]) => !daemon.startsWith('pod.'));
-  const processes = daemons.map(([daemon, identity]): ProcessReport => {
+  const processes = daemons.map(([daemon, identity]) => {
     const alive = isAlive(identity);
     const log = logFile(dir, daemon);
     return { name: daemon, pid: identity.pid, alive, log, lastLines: alive ? [] : lastLines(dir, daemon) };

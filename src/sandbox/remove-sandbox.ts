@@ -10,9 +10,8 @@ export async function removeSandbox(dir: string, keepData: boolean, keepLogs = f
   // The pod runner goes first: as long as it lives, it starts further processes.
   const podRunner = daemonsIn(dir).get('pods');
   if (podRunner) await terminate(podRunner, 0);
-  const daemons = [...daemonsIn(dir)];
   await Promise.all(
-    daemons.map(async ([name, identity]) => {
+    Array.from(daemonsIn(dir), async ([name, identity]) => {
       // Only etcd has data to write before it ends, and only when they are kept.
       await terminate(identity, keepData && name === 'etcd' ? 10_000 : 0);
       removePidFile(dir, name);

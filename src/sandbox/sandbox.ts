@@ -75,10 +75,9 @@ export interface Sandbox {
 
 /** Starts a control plane. Removes before what an earlier one of the same name has left. */
 export async function startSandbox(options: SandboxOptions, say: Say): Promise<Sandbox> {
-  const { env, name } = options;
+  const { env, name, signal, showStatus } = options;
   const dir = sandboxFolder(env, name);
   const components = options.apiOnly ? API_COMPONENTS : [...API_COMPONENTS, ...NODE_COMPONENTS];
-  const { signal, showStatus } = options;
   makeFolder(sandboxesFolder(env), UNWRITABLE);
   const binaries = await findBinaries(components, { ...options.binaries, env, signal, showStatus }, say);
   showStatus?.('starting the control plane');
@@ -143,16 +142,10 @@ async function startOnce(
 ): Promise<Sandbox> {
   const files = sandboxFiles(dir);
   const ports = await freePorts();
-  const { audit, etcdQuotaBytes } = options;
+  const { name, audit, etcdQuotaBytes } = options;
   const server = `https://127.0.0.1:${ports.api}`;
-  const state: StateFile = {
-    name: options.name,
-    server,
-    // While it starts it belongs to this process in any case: if this process dies, it is to be removed.
-    owner: ownIdentity(),
-    keep: options.keep ?? false,
-    ready: false,
-  };
+  // While it starts it belongs to this process in any case: if this process dies, it is to be removed.
+  const state: StateFile = { name, server, owner: ownIdentity(), keep: options.keep ?? false, ready: false };
   writeStateFile(dir, state);
   const tokens = writeUsers(dir);
   if (audit) writeAuditPolicy(dir);
@@ -166,7 +159,7 @@ async function startOnce(
     components.start('kube-apiserver');
     const authority = await waitForAuthority(files.authority, signal);
     const access: ApiAccess = { server, authority, token: tokens.admin };
-    writeKubeconfig(files.kubeconfig, `attune-${options.name}`, access);
+    writeKubeconfig(files.kubeconfig, `attune-${name}`, access);
     await waitForApiServer(access, signal);
     if (options.apiOnly) return;
     for (const component of NODE_COMPONENTS) {
@@ -179,7 +172,7 @@ async function startOnce(
   writeStateFile(dir, { ...state, owner: options.owned ? state.owner : undefined, ready: true });
 
   return {
-    name: options.name,
+    name,
     dir,
     kubeconfig: files.kubeconfig,
     server,
@@ -188,12 +181,10 @@ async function startOnce(
     auditLog: files.auditLog,
     async stop(stopping = {}) {
       components.expectEnd();
-      await stopSandbox(options.env, options.name, stopping.keep ?? false, say);
+      await stopSandbox(options.env, name, stopping.keep ?? false, say);
     },
     kill: (component) => components.kill(component),
-    async revive(component) {
-      components.start(component);
-    },
+    revive: async (component) => components.start(component),
     detach: () => components.detach(),
   };
 }

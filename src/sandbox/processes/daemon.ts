@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Environment, ifPresent } from '../folders.ts';
 import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
@@ -50,13 +50,9 @@ export function startDaemon(
 
 /** The processes that have a pid file in a sandbox's folder, alive or not. */
 export function daemonsIn(dir: string): ReadonlyMap<string, ProcessIdentity> {
-  const found = new Map<string, ProcessIdentity>();
-  for (const file of ifPresent(() => readdirSync(pidFolder(dir))) ?? []) {
-    if (!file.endsWith('.json')) continue;
-    const identity: ProcessIdentity = JSON.parse(readFileSync(join(pidFolder(dir), file), 'utf8'));
-    found.set(file.slice(0, -'.json'.length), identity);
-  }
-  return found;
+  const files = ifPresent(() => readdirSync(pidFolder(dir)))?.filter((file) => file.endsWith('.json')) ?? [];
+  const read = (file: string): ProcessIdentity => JSON.parse(readFileSync(join(pidFolder(dir), file), 'utf8'));
+  return new Map(files.map((file) => [basename(file, '.json'), read(file)]));
 }
 
 /** Sends SIGTERM, and SIGKILL after `graceMs` (0: at once); returns when the process is gone. */

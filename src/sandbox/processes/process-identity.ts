@@ -40,8 +40,7 @@ function fromProc(pid: number): ProcessIdentity | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The second field, the program's name in brackets, may itself contain spaces and brackets: count from the last one.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [state] = fields;
-    const isDead = state === 'Z' || state === 'X';
+    const isDead = fields[0] === 'Z' || fields[0] === 'X';
     if (isDead && Number(fields[17]) <= 1) return undefined;
     // The start is counted in ticks since the boot, and a pid file may outlive a boot: so the boot is named too.
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -2,13 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ifPresent } from '../folders.ts';
 
-export function logsFolder(dir: string): string {
-  return join(dir, 'logs');
-}
-
-export function logFile(dir: string, name: string): string {
-  return join(logsFolder(dir), `${name}.log`);
-}
+export const logsFolder = (dir: string): string => join(dir, 'logs');
+export const logFile = (dir: string, name: string): string => join(logsFolder(dir), `${name}.log`);
 
 /** The names of all processes that have a log in a sandbox's folder. */
 export function logNames(dir: string): readonly string[] {
