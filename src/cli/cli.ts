@@ -59,10 +59,8 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
 
 /** Flags alone are the controller's, as Stakater's manifests call it; a person who types the name gets an overview. */
 async function withoutCommand(argv: readonly string[], io: Io): Promise<number> {
-  if (argv.includes('--version')) {
-    const rest = argv.filter((word) => word !== '--version');
-    return (await import('./commands/version.ts')).run(rest, io);
-  }
+  const rest = argv.filter((word) => word !== '--version');
+  if (rest.length < argv.length) return (await import('./commands/version.ts')).run(rest, io);
   const asksForHelp = argv.length === 1 && /^(--help|-h)$/.test(argv[0] ?? '');
   const isBare = argv.length === 0 && isAttended(io) && !isPod(io);
   if (asksForHelp || isBare) io.stdout(`${USAGE}\n`);

@@ -5,9 +5,7 @@ import { ALL_OWN_FLAGS, knownFlags, withLongNames } from './own-flags.ts';
 const KNOWN = knownFlags(ALL_OWN_FLAGS);
 
 /** The first word that is neither a flag nor a flag's value, and the command line without it. */
-export function commandWord(
-  argv: readonly string[],
-): { readonly word: string; readonly rest: readonly string[]; readonly isFirst: boolean } | undefined {
+export function commandWord(argv: readonly string[]) {
   const { wordsAt } = readCommandLine(withLongNames(argv, ALL_OWN_FLAGS), KNOWN);
   const at = wordsAt.find((index) => !isStrayValue(argv, index));
   if (at === undefined) return undefined;

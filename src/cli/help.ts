@@ -43,8 +43,7 @@ function row({ flag, env, type, fallback, doc }: Option<unknown>, layout: Layout
   return `  ${names.join(' ')}\n${indented(`${doc}${standard}`, layout)}`;
 }
 
-function indented(text: string, { width }: Layout, indent = 6): string {
-  return wrapped(text, width - indent)
+const indented = (text: string, { width }: Layout, indent = 6): string =>
+  wrapped(text, width - indent)
     .map((line) => `${' '.repeat(indent)}${line}\n`)
     .join('');
-}

@@ -1,3 +1,4 @@
+import type { KnownFlags } from '../config/command-line.ts';
 import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
 import { flagsOf } from '../config/options/option-table.ts';
 
@@ -24,6 +25,7 @@ export const OWN_FLAGS = {
   explain: [{ name: 'source' }, OUTPUT],
   impact: [OUTPUT],
   doctor: [OUTPUT],
+  resume: [],
   version: [OUTPUT],
   sandbox: [
     { name: 'name' },
@@ -39,10 +41,8 @@ export const OWN_FLAGS = {
 export const ALL_OWN_FLAGS: readonly OwnFlag[] = [...CLUSTER_FLAGS, ...Object.values(OWN_FLAGS).flat()];
 
 /** The controller's flags and these, as a command line is read. */
-export function knownFlags(own: readonly OwnFlag[]): ReadonlyMap<string, { readonly bare: boolean }> {
-  const known = flagsOf(CONTROLLER_OPTIONS);
-  for (const { name, bare = false } of own) known.set(name, { bare });
-  return known;
+export function knownFlags(own: readonly OwnFlag[]): KnownFlags {
+  return new Map([...flagsOf(CONTROLLER_OPTIONS), ...own.map(({ name, bare = false }) => [name, { bare }] as const)]);
 }
 
 /** `-n shop`, `-n=shop` and `-nshop`, as kubectl takes them. */

@@ -12,6 +12,9 @@ export interface CommandLine {
   readonly problems: readonly string[];
 }
 
+/** By name, and whether a flag may stand without a value. */
+export type KnownFlags = ReadonlyMap<string, { readonly bare: boolean }>;
+
 interface Reading {
   readonly given: Map<string, string[]>;
   readonly positional: string[];
@@ -19,7 +22,7 @@ interface Reading {
   readonly problems: string[];
   /** What is not read yet, the next word last, so that taking one is cheap. */
   readonly rest: string[];
-  readonly flags: ReadonlyMap<string, { readonly bare: boolean }>;
+  readonly flags: KnownFlags;
 }
 
 const HELP = 'help';
@@ -29,10 +32,7 @@ const HELP = 'help';
  * boolean takes no second word, `--` ends the flags, and other words are positional wherever they stand. Unlike pflag it
  * does not stop at the first problem.
  */
-export function readCommandLine(
-  argv: readonly string[],
-  flags: ReadonlyMap<string, { readonly bare: boolean }>,
-): CommandLine {
+export function readCommandLine(argv: readonly string[], flags: KnownFlags): CommandLine {
   const reading: Reading = {
     given: new Map(),
     positional: [],
@@ -93,9 +93,7 @@ function hintFor(name: string, { flags }: Reading): string {
 }
 
 /** A value may be a credential, and problems are printed. */
-function withoutValue(word: string): string {
-  return word.slice(0, word.indexOf('=') + 1) || word;
-}
+const withoutValue = (word: string): string => word.slice(0, word.indexOf('=') + 1) || word;
 
 function add(given: Map<string, string[]>, name: string, value: string): void {
   const values = given.get(name);

@@ -1,17 +1,15 @@
 /** The candidate that a typing error most likely meant, or undefined if none is close. Capitals count for nothing. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   // A third of the letters may be wrong: enough for a slip or a missing dash, too little for an unrelated word.
-  let best: { readonly name: string | undefined; readonly distance: number } = {
-    name: undefined,
-    distance: Math.floor(word.length / 3) + 1,
-  };
+  let least = Math.floor(word.length / 3) + 1;
+  let best: string | undefined;
   for (const name of candidates) {
     // No name within reach differs in length by more than the distance; this also bounds the work for endless words.
-    if (Math.abs(name.length - word.length) >= best.distance) continue;
+    if (Math.abs(name.length - word.length) >= least) continue;
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());
-    if (distance < best.distance) best = { name, distance };
+    if (distance < least) [best, least] = [name, distance];
   }
-  return best.name;
+  return best;
 }
 
 /** Levenshtein's distance, one row at a time. */

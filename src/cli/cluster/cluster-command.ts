@@ -4,17 +4,17 @@ import type { Settings } from '../../config/settings.ts';
 import { isNamespaceName } from '../../config/watched-namespaces.ts';
 import { connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
-import { CLUSTER_FLAGS, type OwnFlag } from '../own-flags.ts';
+import { CLUSTER_FLAGS, OWN_FLAGS } from '../own-flags.ts';
 import { type Request, readRequest } from '../request.ts';
+import { ending, refuse } from '../terminal/ending.ts';
 import type { Io } from '../terminal/io.ts';
 import { type Layout, layoutFor } from '../terminal/layout.ts';
-import { STOPPED, unlessStopped } from '../terminal/signals.ts';
+import { unlessStopped } from '../terminal/signals.ts';
 
 /** A command that speaks to a cluster: what is common to all of them is done here. */
 interface ClusterCommand<T> {
-  readonly name: string;
+  readonly name: keyof typeof OWN_FLAGS;
   readonly usage: string;
-  readonly flags?: readonly OwnFlag[];
   /** What the operands and own flags mean, or what is wrong with them. */
   readonly read: (request: Request) => T | string;
   readonly run: (wanted: T, cluster: Cluster) => Promise<number>;
@@ -46,42 +46,28 @@ export const clusterUsage = (everywhere: string): string => `
 /** For commands about one object. */
 export const CLUSTER_USAGE = clusterUsage("the namespace of the kubeconfig's context");
 
-/** The command as `attune` runs it. */
-export const clusterCommand =
-  <T>(command: ClusterCommand<T>) =>
-  (argv: readonly string[], io: Io): Promise<number> =>
-    runCommand(command, argv, io);
-
-/** 0: done. 1: it could not be done. 2: the command line is wrong. 130: the user stopped it. */
-async function runCommand<T>(command: ClusterCommand<T>, argv: readonly string[], io: Io): Promise<number> {
-  const { name, usage, flags = [], read, run, failure = 1 } = command;
-  const request = readRequest(argv, [...CLUSTER_FLAGS, ...flags]);
-  if (request.help) {
-    io.stdout(usage);
-    return 0;
-  }
-  const home = request.own.get('attune-namespace');
-  const parsed = parseSettings(request.controller, home === undefined ? io.env : { ...io.env, ATTUNE_NAMESPACE: home });
-  const wanted = read(request);
-  const problems = [...request.problems, ...misnamed(request), ...(parsed.ok ? [] : parsed.problems)];
-  if (typeof wanted === 'string') problems.push(wanted);
-  if (problems.length > 0 || !parsed.ok || typeof wanted === 'string') {
-    const lines = problems.map((problem) => `attune ${name}: ${problem}\n`);
-    io.stderr(`${lines.join('')}attune ${name} --help tells more\n`);
-    return 2;
-  }
-  try {
-    const work = reach(request, io).then((cluster) =>
-      run(wanted, { ...cluster, settings: parsed.settings, request, page: layoutFor(io.terminal, io.env), io }).finally(
-        () => cluster.client.close(),
-      ),
-    );
-    return await unlessStopped(work, io.signal);
-  } catch (error) {
-    if (io.signal.aborted) return STOPPED;
-    io.stderr(`attune ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
-    return failure;
-  }
+/** The command as `attune` runs it. 0: done. 1: it could not be done. 2: the command line is wrong. 130: it was stopped. */
+export function clusterCommand<T>({ name, usage, read, run, failure }: ClusterCommand<T>) {
+  return async (argv: readonly string[], io: Io): Promise<number> => {
+    const request = readRequest(argv, [...CLUSTER_FLAGS, ...OWN_FLAGS[name]]);
+    if (request.help) {
+      io.stdout(usage);
+      return 0;
+    }
+    const home = request.own.get('attune-namespace');
+    const env = home === undefined ? io.env : { ...io.env, ATTUNE_NAMESPACE: home };
+    const parsed = parseSettings(request.controller, env);
+    const wanted = read(request);
+    const problems = [...request.problems, ...misnamed(request), ...(parsed.ok ? [] : parsed.problems)];
+    if (typeof wanted === 'string') problems.push(wanted);
+    if (problems.length > 0 || !parsed.ok || typeof wanted === 'string') return refuse(name, problems, io);
+    const work = async (): Promise<number> => {
+      const reached = await reach(request, io);
+      const cluster = { ...reached, settings: parsed.settings, request, page: layoutFor(io.terminal, io.env), io };
+      return await run(wanted, cluster).finally(() => reached.client.close());
+    };
+    return await ending(name, io, () => unlessStopped(work(), io.signal), failure);
+  };
 }
 
 async function reach(request: Request, io: Io): Promise<Pick<Cluster, 'client' | 'namespace'>> {

@@ -6,10 +6,11 @@ import { type ParsedSettings, parseSettings } from '../../config/parse-settings.
 import type { KubeClient } from '../../kube/client.ts';
 import { listAll } from '../../model/list-all.ts';
 
-/** An Attune that a Deployment runs, with what its flags and variables amount to. */
+/** An Attune or a Reloader that a Deployment runs, with what its flags and variables amount to. */
 export interface Deployed {
   readonly namespace: string;
   readonly name: string;
+  readonly image: string;
   readonly parsed: ParsedSettings;
 }
 
@@ -25,25 +26,22 @@ export async function findDeployed(client: KubeClient, namespace?: string): Prom
   for (const labelSelector of LABELS) {
     const objects = await listAll(client, DEPLOYMENTS, { namespace, labelSelector });
     if (!objects) return undefined;
-    for (const object of objects) found.set(`${object.metadata.namespace}/${object.metadata.name}`, asAttune(object));
+    for (const object of objects) {
+      found.set(`${object.metadata.namespace}/${object.metadata.name}`, programsOf(object, IMAGE));
+    }
   }
   return [...found.values()].flat();
 }
 
-function asAttune(object: KubeObject): readonly Deployed[] {
-  const { name, namespace = '' } = object.metadata;
-  return programsOf(object, IMAGE).map(({ args, env }) => {
-    const parsed = parseSettings(args[0] === 'controller' ? args.slice(1) : args, env);
-    return { namespace, name, parsed };
-  });
-}
-
 /** The containers of a Deployment whose image is one of these, as their programs are started. */
-export function programsOf(object: KubeObject, images: RegExp) {
+export function programsOf(object: KubeObject, images: RegExp): readonly Deployed[] {
+  const { name, namespace = '' } = object.metadata;
   return listIn(objectAt(object, ['spec', 'template', 'spec'])['containers']).flatMap((container) => {
     const { image, args, env } = objectIn(container);
     if (!images.test(textIn(image))) return [];
-    return [{ image: textIn(image), args: listIn(args).map(textIn), env: variables(env, object) }];
+    const words = listIn(args).map(textIn);
+    const parsed = parseSettings(words[0] === 'controller' ? words.slice(1) : words, variables(env, object));
+    return [{ namespace, name, image: textIn(image), parsed }];
   });
 }
 

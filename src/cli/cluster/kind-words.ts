@@ -24,11 +24,9 @@ export interface Target<K> {
   readonly name: string;
 }
 
-const MADE_BY_WORKLOADS = [PODS, REPLICA_SETS, REPLICATION_CONTROLLERS];
-
 /** A workload, or something that a workload made. */
 export const workloadTarget = (operands: readonly string[]): Target<Resource> | string =>
-  readTarget<Resource>(operands, [...WORKLOAD_KINDS, ...MADE_BY_WORKLOADS], 'deployment/web');
+  readTarget<Resource>(operands, [...WORKLOAD_KINDS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS], 'deployment/web');
 
 export function sourceTarget(operands: readonly string[]): Target<SourceKind> | string {
   const target = readTarget(operands, Object.values(SOURCE_RESOURCES), 'configmap/app');

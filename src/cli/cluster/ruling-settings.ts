@@ -1,4 +1,5 @@
 import { NAMESPACES } from '../../api/resources.ts';
+import type { ParsedSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -30,14 +31,9 @@ export async function rulings(
   if (request.controller.length > 0) return [{ by: 'the flags given', settings }];
   const asked = request.own.get('attune-namespace');
   const deployed = await findDeployed(client, asked);
-  const likely = new Set([settings.ownNamespace, ...(deployed ?? []).map(homeOf), here, ...USUAL]);
-  const found = await (asked === undefined
-    ? findInfos(
-        client,
-        [...likely].filter((name) => name !== ''),
-      )
-    : findInfosIn(client, [asked]));
-  const read = found.infos.toSorted((a, b) => b.publishedAt.localeCompare(a.publishedAt)).map(asRuling);
+  const named = [settings.ownNamespace, ...(deployed ?? []).map(homeOf), here, ...USUAL].filter((name) => name !== '');
+  const found = await (asked === undefined ? findInfos(client, [...new Set(named)]) : findInfosIn(client, [asked]));
+  const read = found.infos.toSorted((a, b) => b.publishedAt.localeCompare(a.publishedAt)).map(byInfo);
   const others = (deployed ?? []).filter((each) => !found.infos.some((info) => isOf(info, each)));
   const all = [...read, ...others.map(byDeployment)];
   const known = all.filter((each) => typeof each === 'object');
@@ -56,22 +52,21 @@ const homeOf = ({ parsed, namespace }: Deployed): string => (parsed.ok && parsed
 const isOf = (info: AttuneInfo, deployed: Deployed): boolean =>
   info.namespace === homeOf(deployed) && info.identity.startsWith(`${deployed.name}-`);
 
-/** A text says why it cannot be gone by. */
-function asRuling(info: AttuneInfo): Ruling | string {
-  const { namespace, version } = info;
-  const parsed = publishedSettings(info);
-  if (parsed.ok) return { by: describeInfo(info), settings: parsed.settings, namespace };
-  return notUnderstood(`in ConfigMap ${namespace}/${INFO_NAME}, of Attune ${version},`, parsed.problems);
+function byInfo(info: AttuneInfo): Ruling | string {
+  const where = `in ConfigMap ${info.namespace}/${INFO_NAME}, of Attune ${info.version},`;
+  return asRuling(publishedSettings(info), info.namespace, describeInfo(info), where);
 }
 
 function byDeployment({ namespace, name, parsed }: Deployed): Ruling | string {
   const where = `of Deployment ${namespace}/${name}`;
-  if (parsed.ok) return { by: `the flags ${where}`, settings: parsed.settings, namespace };
-  return notUnderstood(where, parsed.problems);
+  return asRuling(parsed, namespace, `the flags ${where}`, where);
 }
 
-const notUnderstood = (where: string, problems: readonly string[]): string =>
-  `those ${where} are not understood here: ${problems.join('; ')}`;
+/** A text says why it cannot be gone by. */
+function asRuling(parsed: ParsedSettings, namespace: string, by: string, where: string): Ruling | string {
+  if (parsed.ok) return { by, settings: parsed.settings, namespace };
+  return `those ${where} are not understood here: ${parsed.problems.join('; ')}`;
+}
 
 function whyNone(asked: string | undefined, { lookedInto, forbidden }: FoundInfos, mayList: boolean): string {
   const [place] = forbidden;

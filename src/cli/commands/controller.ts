@@ -87,8 +87,9 @@ export async function startController(
     onOutcome: io.onOutcome,
   });
   const options = { ...settings, ownNamespace: settings.ownNamespace || connection.namespace || '' };
+  const candidate = { namespace: settings.podNamespace, identity: settings.podName, leadsOnce: settings.compat };
   const leadership: Leadership = settings.enableHa
-    ? electedLeadership({ client, clock, report: report.system, ...candidateOf(settings) })
+    ? electedLeadership({ client, clock, report: report.system, ...candidate })
     : aloneLeadership();
   let ready = false;
   const server = createServer({
@@ -127,12 +128,6 @@ export async function startController(
   client.close();
 }
 
-const candidateOf = ({ podNamespace, podName, compat }: Settings) => ({
-  namespace: podNamespace,
-  identity: podName,
-  leadsOnce: compat,
-});
-
 /** Who starts on the wrong cluster is to see it in the first line. */
 function sayWhoStarts({ compat, scope }: Settings, { server, context }: Connection, log: Log): void {
   // Upstream's words, in both modes: people search their logs for them.
@@ -154,16 +149,16 @@ function namespacesIn(scope: Settings['scope']): string {
   return `all${matching}${scope.ignore.length > 0 ? ` except ${scope.ignore.join(', ')}` : ''}`;
 }
 
-function restMetrics(metrics: ControllerMetrics) {
-  return ({ method, code, ms, host }: Observation): void => {
+const restMetrics =
+  (metrics: ControllerMetrics) =>
+  ({ method, code, ms, host }: Observation): void => {
     metrics.increment('rest_client_requests_total', { code, method, host });
     metrics.observe('rest_client_request_duration_seconds', { verb: method, host }, ms / 1000);
   };
-}
 
 /** The report tells of Events that are not sent, and sends those that tell of the rest. */
-function eventSink(client: KubeClient, report: () => Report): EventSink {
-  return new EventSink({
+const eventSink = (client: KubeClient, report: () => Report): EventSink =>
+  new EventSink({
     client,
     clock: systemClock,
     report: {
@@ -172,7 +167,6 @@ function eventSink(client: KubeClient, report: () => Report): EventSink {
       refused: (error) => report().system.refusedEvent(error),
     },
   });
-}
 
 /** The sink keeps its own score; what came since the last look is added. */
 function countEvents(metrics: ControllerMetrics, events: EventSink): void {

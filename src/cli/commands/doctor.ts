@@ -1,11 +1,11 @@
-import { parseSettings } from '../../config/parse-settings.ts';
+import { type ParsedSettings, parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
+import type { Deployed } from '../cluster/deployed.ts';
 import { rulings } from '../cluster/ruling-settings.ts';
-import { findInstallations, type Installation, readCluster } from '../doctor/doctor-cluster.ts';
-import { type Diagnosis, type Difference, diagnose, type Reaction } from '../doctor/doctor-findings.ts';
-import { OWN_FLAGS } from '../own-flags.ts';
+import { findInstallations, readCluster } from '../doctor/doctor-cluster.ts';
+import { type Diagnosis, diagnose, type Reaction } from '../doctor/doctor-findings.ts';
 import type { Request } from '../request.ts';
 
 const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
@@ -19,7 +19,7 @@ nothing. Ends with 0 if nothing would change, with 1 if something would, with 2 
 ${clusterUsage('all namespaces')}`;
 
 interface Report {
-  readonly installation: Pick<Installation, 'namespace' | 'name' | 'image'> | undefined;
+  readonly installation: Omit<Deployed, 'parsed'> | undefined;
   readonly judgedBy: string;
   /** Of the Attune that would take over. */
   readonly mode: 'default' | 'stakater';
@@ -36,28 +36,21 @@ const COULD_NOT_TELL = 2;
 export const run = clusterCommand({
   name: 'doctor',
   usage: USAGE,
-  flags: OWN_FLAGS.doctor,
   read: readWanted,
   run: examine,
   failure: COULD_NOT_TELL,
 });
 
-interface Wanted {
-  readonly namespace: string | undefined;
-  readonly json: boolean;
-}
-
-function readWanted(request: Request): Wanted | string {
-  const { own } = request;
-  const output = own.get('output');
+function readWanted(request: Request): { readonly json: boolean } | string {
+  const output = request.own.get('output');
   const refused = refusedOperands(request);
   if (refused !== undefined) return refused;
-  if (output !== undefined && output !== 'json') return `-o knows json, not ${output}`;
-  return { namespace: own.get('namespace'), json: output === 'json' };
+  return output === undefined || output === 'json' ? { json: output === 'json' } : `-o knows json, not ${output}`;
 }
 
 /** One report per Reloader; without one, a single report by the flags given or the default ones. */
-async function examine({ namespace, json }: Wanted, cluster: Cluster): Promise<number> {
+async function examine({ json }: { readonly json: boolean }, cluster: Cluster): Promise<number> {
+  const namespace = cluster.request.own.get('namespace');
   const reports: Report[] = [];
   for (const basis of await bases(cluster)) reports.push(await report(cluster.client, basis, namespace));
   cluster.io.stdout(json ? `${JSON.stringify(reports, null, 2)}\n` : reports.map(text).join('\n'));
@@ -67,11 +60,10 @@ async function examine({ namespace, json }: Wanted, cluster: Cluster): Promise<n
 
 async function bases(cluster: Cluster): Promise<readonly Basis[]> {
   const { client, request, settings: given } = cluster;
-  const nobody = { installation: undefined, unread: [] };
   // The mode is Attune's own: Reloader has no such flag, and its other flags still count.
   const { compat } = given;
   if (request.controller.some((flag) => !flag.startsWith('--compat='))) {
-    return [{ ...nobody, judgedBy: 'Judged by the flags given.', settings: given }];
+    return [{ installation: undefined, unread: [], judgedBy: 'Judged by the flags given.', settings: given }];
   }
   const installations = await findInstallations(client);
   if (!installations || installations.length === 0)
@@ -79,8 +71,7 @@ async function bases(cluster: Cluster): Promise<readonly Basis[]> {
   return installations.map(({ parsed, ...installation }) => {
     const { namespace, name, image } = installation;
     const judgedBy = `Stakater Reloader: Deployment ${namespace}/${name}, ${image}`;
-    const settings = { ...settingsOf(parsed, installation), compat };
-    return { installation, judgedBy, unread: [], settings };
+    return { installation, judgedBy, unread: [], settings: { ...settingsOf(parsed, installation), compat } };
   });
 }
 
@@ -92,10 +83,8 @@ async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise
   const [{ by, settings, namespace }] = await rulings(flagless, request.own.get('namespace'));
   const isKnown = namespace !== undefined;
   const known = isKnown ? settings : settingsOf(parseSettings([], {}));
-  const judged = {
-    installation: undefined,
-    settings: request.controller.length > 0 ? { ...known, compat: given.compat } : known,
-  };
+  const judging = request.controller.length > 0 ? { ...known, compat: given.compat } : known;
+  const judged = { installation: undefined, settings: judging };
   const rule = `judged by ${isKnown ? by : 'the default flags'}.`;
   if (wasLookedFor) return { ...judged, unread: [], judgedBy: `No Stakater Reloader was found; ${rule}` };
   const unread = ["deployments of all namespaces: this user may not list them, so Reloader's flags are not known"];
@@ -105,11 +94,10 @@ async function withoutReloader(cluster: Cluster, wasLookedFor: boolean): Promise
   return { ...judged, unread: isAsked ? [] : unread, judgedBy };
 }
 
-function settingsOf(parsed: Installation['parsed'], at?: Report['installation']): Settings {
+function settingsOf(parsed: ParsedSettings, at?: Report['installation']): Settings {
   if (parsed.ok) return parsed.settings;
-  throw new Error(
-    `the flags of Deployment ${at?.namespace}/${at?.name} would be refused: ${parsed.problems.join('; ')}`,
-  );
+  const problems = parsed.problems.join('; ');
+  throw new Error(`the flags of Deployment ${at?.namespace}/${at?.name} would be refused: ${problems}`);
 }
 
 async function report(
@@ -159,7 +147,10 @@ function lines(diagnosis: Diagnosis): readonly string[] {
   return [
     isDifferent(diagnosis) ? title : `${title}: as before, ${counted}`,
     ...atOnce.map((line) => `    at once: ${line}`),
-    ...differences.map((each) => `    ${difference(each)}`),
+    ...differences.map(
+      ({ source, before, after, because }) =>
+        `    ${source.kind} ${source.name}: Reloader ${WORDS[before]}, Attune ${WORDS[after]}: ${because}`,
+    ),
     ...remarks.map((line) => `    note: ${line}`),
   ];
 }
@@ -171,6 +162,3 @@ const WORDS: Readonly<Record<Reaction, string>> = {
   replace: 'replaces it',
   nothing: 'does nothing',
 };
-
-const difference = ({ source, before, after, because }: Difference): string =>
-  `${source.kind} ${source.name}: Reloader ${WORDS[before]}, Attune ${WORDS[after]}: ${because}`;

@@ -14,7 +14,6 @@ import { podsOf } from '../explain/pods.ts';
 import { isUndelivered, lastWriteOf, newestOf, reloaderEvents } from '../explain/reloader-events.ts';
 import type { Subject } from '../explain/standing.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
-import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
@@ -32,19 +31,10 @@ Of a pod it finds the workload. Reads only. Judges by the flags given, else by t
   -o, --output json           for programs
 ${CLUSTER_USAGE}`;
 
-interface Wanted extends Target<Resource> {
-  readonly source: Target<SourceKind> | undefined;
-  readonly json: boolean;
-}
+type Wanted = Target<Resource> & { readonly source: Target<SourceKind> | undefined; readonly json: boolean };
 
 /** `attune explain`: why a workload rolls for a source, or does not. */
-export const run = clusterCommand({
-  name: 'explain',
-  usage: USAGE,
-  flags: OWN_FLAGS.explain,
-  read: readWanted,
-  run: explainOne,
-});
+export const run = clusterCommand({ name: 'explain', usage: USAGE, read: readWanted, run: explainOne });
 
 function readWanted(request: Request): Wanted | string {
   const { operands, own } = request;
@@ -144,10 +134,8 @@ async function reportOn(
     return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;
   });
   const pausedAt = workload.annotations[settings.keys.pausedAt];
-  const pause = pauseStep(
-    { paused: workload.paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs },
-    nowMs,
-  );
+  const { paused } = workload;
+  const step = pauseStep({ paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs }, nowMs);
   // In compat mode the controller is as silent about slips as upstream; whoever asks is told all the same.
   const slips = settings.compat ? slipsIn(kind, object, settings.keys) : [];
   return {
@@ -157,7 +145,7 @@ async function reportOn(
     strategy: settings.reloadStrategy,
     timing: timingOf(workload.intent, settings),
     lastWrite: lastWriteOf(object),
-    paused: workload.paused ? { byReloader: pausedAt !== undefined, step: pause } : undefined,
+    paused: paused ? { byReloader: pausedAt !== undefined, step } : undefined,
     isLedgerKnown: ledger.known,
     problems: [...workload.intent.problems, ...slips].map(({ path, message }) => `${path} ${message}`),
     notes: [...notes, ...judging.unread(), ...ledger.notes],

@@ -11,7 +11,6 @@ import { type Answer, answerTo, type Consequence } from '../explain/answer.ts';
 import { presenceNotes } from '../explain/explain-text.ts';
 import { beginJudging, type Judging } from '../explain/judging.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
-import { OWN_FLAGS } from '../own-flags.ts';
 import type { Request } from '../request.ts';
 import type { Layout } from '../terminal/layout.ts';
 import { painter, table } from '../terminal/table.ts';
@@ -27,9 +26,7 @@ and would not, and why not. Reads only. Judges by the flags given, else by those
   -o, --output json           for programs
 ${CLUSTER_USAGE}`;
 
-interface Wanted extends Target<SourceKind> {
-  readonly json: boolean;
-}
+type Wanted = Target<SourceKind> & { readonly json: boolean };
 
 interface ImpactReport {
   readonly source: SourceRef;
@@ -45,13 +42,7 @@ interface ImpactReport {
 type Effect = Answer & { readonly workload: WorkloadRef };
 
 /** `attune impact`: which workloads would roll if a source changed. */
-export const run = clusterCommand({
-  name: 'impact',
-  usage: USAGE,
-  flags: OWN_FLAGS.impact,
-  read: readWanted,
-  run: impactOf,
-});
+export const run = clusterCommand({ name: 'impact', usage: USAGE, read: readWanted, run: impactOf });
 
 function readWanted({ operands, own }: Request): Wanted | string {
   const target = sourceTarget(operands);

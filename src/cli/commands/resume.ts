@@ -10,6 +10,7 @@ import { KubeError } from '../../kube/kube-error.ts';
 import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import { rulings } from '../cluster/ruling-settings.ts';
+import { unlessAbsent } from '../cluster/unless-absent.ts';
 
 const USAGE = `attune resume [-n NAMESPACE] [flags of the controller]
 
@@ -83,16 +84,12 @@ async function resumeOne(task: Task, found: Workload): Promise<Result> {
     if (!workload.paused || workload.annotations[task.settings.keys.pausedAt] === undefined) return 'not ours';
     const result = await tryToResume(task, workload);
     if (result !== 'conflict') return result;
-    const newest = await task.client.get(DEPLOYMENTS, workload.ref).catch(unlessGone);
+    const newest = await task.client.get(DEPLOYMENTS, workload.ref).catch(unlessAbsent);
     if (!newest) return 'not ours';
     workload = parse(task, newest);
   }
   task.io.stderr(`Deployment ${found.ref.namespace}/${found.ref.name} is still paused: others keep writing to it\n`);
   return 'failed';
-}
-
-function unlessGone(error: unknown): undefined {
-  if (!KubeError.is(error, 'NotFound')) throw error;
 }
 
 async function tryToResume({ client, settings, io }: Task, workload: Workload): Promise<Result | 'conflict'> {

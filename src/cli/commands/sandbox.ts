@@ -12,8 +12,8 @@ import { runPods } from '../../sandbox/pods/pod-runner.ts';
 import { startDaemon } from '../../sandbox/processes/daemon.ts';
 import { lastLines, logFile, logNames } from '../../sandbox/processes/process-logs.ts';
 import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
+import { ending, refuse } from '../terminal/ending.ts';
 import type { Io } from '../terminal/io.ts';
-import { STOPPED } from '../terminal/signals.ts';
 import { type WaitingLine, whileWaiting } from '../terminal/waiting-line.ts';
 import { parseSandboxRequest, type SandboxRequest } from './sandbox-request.ts';
 
@@ -37,35 +37,18 @@ const HELP = `attune sandbox: a real control plane on this machine, without cont
 /** `attune sandbox …`; gives the exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const request = parseSandboxRequest(argv);
-  if (!('command' in request)) {
-    const problems = request.map((problem) => `attune sandbox: ${problem}\n`);
-    io.stderr(`${problems.join('')}attune sandbox --help tells more\n`);
-    return 2;
-  }
+  if (!('command' in request)) return refuse('sandbox', request, io);
   const command = COMMANDS[request.command];
   if (!command) {
     io.stdout(HELP);
     return 0;
   }
-  try {
-    return await command(request, io);
-  } catch (error) {
-    if (io.signal.aborted) return STOPPED;
-    io.stderr(`attune sandbox: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
-  }
+  return await ending('sandbox', io, () => command(request, io));
 }
 
-const COMMANDS: Readonly<Record<string, (request: SandboxRequest, io: Io) => Promise<number>>> = {
-  up,
-  down,
-  status,
-  env,
-  logs,
-  kubectl,
-  binaries,
-  pods,
-};
+type Command = (request: SandboxRequest, io: Io) => Promise<number>;
+
+const COMMANDS: Readonly<Record<string, Command>> = { up, down, status, env, logs, kubectl, binaries, pods };
 
 async function up(request: SandboxRequest, io: Io): Promise<number> {
   const { name, nodes, apiOnly, keep, binaries: folder } = request;
@@ -100,9 +83,7 @@ function startPodRunner(sandbox: Sandbox, io: Io): void {
   startDaemon(sandbox.dir, { name: 'pods', argv, env: io.env }).detach();
 }
 
-function thisProgram(): readonly string[] {
-  return [process.execPath, ...process.execArgv, process.argv[1] ?? ''];
-}
+const thisProgram = (): readonly string[] => [process.execPath, ...process.execArgv, process.argv[1] ?? ''];
 
 async function pods(request: SandboxRequest, io: Io): Promise<number> {
   const { dir, server = '' } = existing(request, io);

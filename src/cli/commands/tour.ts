@@ -5,8 +5,9 @@ import { KubeClient } from '../../kube/client.ts';
 import { inspectSandbox } from '../../sandbox/inspect.ts';
 import { AlreadyUp, type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { readStateFile } from '../../sandbox/state-file.ts';
+import { ending } from '../terminal/ending.ts';
 import type { Io } from '../terminal/io.ts';
-import { endOfNpm, STOPPED } from '../terminal/signals.ts';
+import { endOfNpm } from '../terminal/signals.ts';
 import { Tour } from '../tour/tour.ts';
 
 const USAGE = `attune tour [--once] [--keep] [--name NAME]
@@ -37,13 +38,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return 0;
   }
   const signal = AbortSignal.any([io.signal, endOfNpm(io.env)]);
-  try {
-    return await runSteps(options, { ...io, signal });
-  } catch (error) {
-    if (signal.aborted) return STOPPED;
-    io.stderr(`attune tour: ${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
-  }
+  const stoppable = { ...io, signal };
+  return await ending('tour', stoppable, () => runSteps(options, stoppable));
 }
 
 /** Undefined if help is wanted; a text says what is wrong. */
@@ -71,7 +67,10 @@ async function runSteps(options: TourOptions, io: Io): Promise<number> {
   tour.done(`ready at ${sandbox.server}`);
   try {
     await showChanges(tour, sandbox);
-    if (!options.once) await follow(options.name, tour, io.signal);
+    if (options.once) return 0;
+    tour.suggest(options.name);
+    // What the controller does shows until the user ends the tour.
+    if (!io.signal.aborted) await Promise.race([once(io.signal, 'abort'), tour.controllerEnded]);
     return 0;
   } finally {
     // The sandbox is ended even if the controller fails.
@@ -126,10 +125,4 @@ async function showChanges(tour: Tour, { kubeconfig, dir }: TourSandbox): Promis
   } finally {
     client.close();
   }
-}
-
-/** Shows what the controller does until the user ends the tour. */
-async function follow(name: string, tour: Tour, signal: AbortSignal): Promise<void> {
-  tour.suggest(name);
-  if (!signal.aborted) await Promise.race([once(signal, 'abort'), tour.controllerEnded]);
 }

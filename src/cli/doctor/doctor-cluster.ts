@@ -3,7 +3,6 @@ import { kindNamed, WORKLOAD_KINDS, type WorkloadKind } from '../../api/kinds.ts
 import type { KubeObject } from '../../api/objects.ts';
 import { NAMESPACES, SOURCE_RESOURCES } from '../../api/resources.ts';
 import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
-import { type ParsedSettings, parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Source } from '../../domain/source/source.ts';
 import { matches, parseSelector } from '../../domain/text/selector.ts';
@@ -11,46 +10,21 @@ import type { KubeClient } from '../../kube/client.ts';
 import { withKey } from '../../model/ledger/ledger-key.ts';
 import { listAll } from '../../model/list-all.ts';
 import { Snapshot } from '../../model/snapshot.ts';
-import { programsOf } from '../cluster/deployed.ts';
+import { type Deployed, programsOf } from '../cluster/deployed.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import type { SourceList } from './doctor-findings.ts';
-
-/** A Stakater Reloader that runs in the cluster, and what its flags and variables say in our words. */
-export interface Installation {
-  readonly namespace: string;
-  readonly name: string;
-  readonly image: string;
-  readonly parsed: ParsedSettings;
-}
-
-/** Everything of one cluster that a diagnosis needs; only ever read. */
-export interface ClusterContents {
-  readonly workloads: readonly {
-    readonly kind: WorkloadKind;
-    readonly object: KubeObject;
-    /** Rollouts that have borrowed its template. */
-    readonly borrowers: readonly KubeObject[];
-  }[];
-  readonly sourcesOf: (namespace: string) => SourceList;
-  /** What could not be read, one line each. */
-  readonly unread: readonly string[];
-}
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 const IMAGE = /(?:^|\/)stakater\/reloader(?:[-@:]|$)/;
 
-/** Undefined: this user may not look for them. */
-export async function findInstallations(client: KubeClient): Promise<readonly Installation[] | undefined> {
+/** Every Stakater Reloader that runs in the cluster. Undefined: this user may not look for them. */
+export async function findInstallations(client: KubeClient): Promise<readonly Deployed[] | undefined> {
   const objects = await listAll(client, DEPLOYMENTS, {});
-  return objects?.flatMap((object) =>
-    programsOf(object, IMAGE).map(({ image, args, env }) => {
-      const { name, namespace = '' } = object.metadata;
-      return { namespace, name, image, parsed: parseSettings(args, env) };
-    }),
-  );
+  return objects?.flatMap((object) => programsOf(object, IMAGE));
 }
 
-export async function readCluster(client: KubeClient, settings: Settings, only?: string): Promise<ClusterContents> {
+/** Everything of one cluster that a diagnosis needs; only ever read. */
+export async function readCluster(client: KubeClient, settings: Settings, only?: string) {
   if (only !== undefined) await mustExist(client, only);
   const inScope = await scopeFilter(client, settings, only);
   // Only what the rules read is looked at, and for that any key will do.
@@ -70,10 +44,12 @@ export async function readCluster(client: KubeClient, settings: Settings, only?:
   );
   await snapshot.readSources(sourceKinds);
   return {
+    /** Each with the Rollouts that have borrowed its template. */
     workloads: found
       .filter(({ object }) => inScope(object.metadata.namespace ?? ''))
       .map((each) => ({ ...each, borrowers: borrowers.get(placeOf(each.kind.kind, each.object)) ?? [] })),
     sourcesOf: watchedSources(snapshot, settings),
+    /** What could not be read, one line each. */
     unread: snapshot.forbidden.map((plural) => `${plural}: this user may not list them, so they are left out`),
   };
 }

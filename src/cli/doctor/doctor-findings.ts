@@ -66,8 +66,7 @@ export function diagnose(kind: WorkloadKind, object: KubeObject, sources: Source
   const before = sideOf(kind, object, basis, true);
   const unseen = ({ ref }: JudgedSource) => helmReleaseNotWatched(ref, settings)[0]?.rule;
   const after = { ...sideOf(kind, object, basis, settings.compat), unseen };
-  const asked = candidates(sources, [before, after]);
-  const answers = asked.map((source) => compare(kind, source, before, after));
+  const answers = candidates(sources, [before, after]).map((source) => compare(kind, source, before, after));
   return {
     workload: after.workload.ref,
     sources: answers.filter(({ before: was, after: is }) => was !== 'nothing' || is !== 'nothing').length,
@@ -138,15 +137,15 @@ function overduePause(workload: Workload, settings: Settings, nowMs: number): re
 
 function elsewhere({ workloadRef }: Workload): readonly string[] {
   if (workloadRef === undefined) return [];
-  return [
-    `its pod template is that of ${workloadRef.kind} ${workloadRef.name}: Reloader skips it, Attune rolls that one`,
-  ];
+  const { kind, name } = workloadRef;
+  return [`its pod template is that of ${kind} ${name}: Reloader skips it, Attune rolls that one`];
 }
 
 /** Variables that a reloader wrote for sources that are none of this workload's, and what becomes of them. */
 function leftOver(workload: Workload, answers: readonly Difference[]): readonly string[] {
   const rolling = answers.filter(({ after }) => after !== 'nothing');
-  const used = new Set([...workload.references, ...rolling.map(({ source }) => source)].map(nameOfMark));
+  const uses = [...workload.references, ...rolling.map(({ source }) => source)];
+  const used = new Set(uses.map(({ kind, name }) => variableName(kind, name)));
   for (const { kind, pattern } of namedIn(workload.intent.asks)) used.add(variableName(kind, pattern.text));
   const left = workload.containers
     .flatMap(({ marks }) => marks.filter(isMarkVariable).map(({ name }) => name))
@@ -163,8 +162,6 @@ function fateOf(rolling: readonly Difference[], [go, stay]: readonly string[]): 
   const isWritten = rolling.some(({ after }) => after === 'patch' || after === 'replace');
   return isWritten ? `${go} with the next rollout` : `${stay}, as this template is not written to`;
 }
-
-const nameOfMark = ({ kind, name }: Difference['source']): string => variableName(kind, name);
 
 const misunderstood = (workload: Workload): readonly string[] =>
   workload.intent.problems.map(({ path, message }) => `${path} ${message}`);

@@ -93,11 +93,9 @@ function lifecycleOf(
   const ifCreated = flagged('--reload-on-create', reloadOnCreate);
   // Upstream takes its variable away, and has nothing to do where it never was.
   const isMarked = markIn(workload.containers[container], variableName(kind, name)) !== undefined;
-  if (reloadOnDelete && compat && reloadStrategy === 'env-vars' && !isMarked) {
-    const ifDeleted = { rolls: false, rule: 'there is no mark yet that Stakater Reloader would take away' };
-    return { ifCreated, ifDeleted };
-  }
-  return { ifCreated, ifDeleted: flagged('--reload-on-delete', reloadOnDelete) };
+  const isInVain = reloadOnDelete && compat && reloadStrategy === 'env-vars' && !isMarked;
+  const inVain = { rolls: false, rule: 'there is no mark yet that Stakater Reloader would take away' };
+  return { ifCreated, ifDeleted: isInVain ? inVain : flagged('--reload-on-delete', reloadOnDelete) };
 }
 
 const flagged = (flag: string, isSet: boolean): Consequence => ({

@@ -24,14 +24,9 @@ export interface Mark {
   readonly found: 'current' | 'other' | 'missing' | 'shared' | 'unknown';
 }
 
-export function explain(
-  subject: Subject,
-  ref: SourceRef,
-  notWatched: readonly NotWatched[],
-  at: Viewpoint,
-): Explanation {
+export function explain(subject: Subject, ref: SourceRef, unseen: readonly NotWatched[], at: Viewpoint): Explanation {
   const { workload } = subject;
-  const { container, ...answer } = answerTo(workload, ref, notWatched, at);
+  const { container, ...answer } = answerTo(workload, ref, unseen, at);
   return {
     source: { kind: ref.kind, name: ref.name },
     presence: at.snapshot.facts(ref).presence,

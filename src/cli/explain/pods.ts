@@ -10,6 +10,8 @@ import { listAll } from '../../model/list-all.ts';
 /** When the running pods of a workload began, in milliseconds; or why that is not known. */
 export type Pods = { readonly began: readonly number[] } | { readonly unknown: string };
 
+type Uids = ReadonlySet<string>;
+
 const JOBS = kindNamed('Job') as WorkloadKind;
 
 /** The kind between a workload and its pods, where there is one. */
@@ -23,12 +25,7 @@ const BETWEEN: Readonly<Partial<Record<KindName, Resource>>> = {
  * The pods of a workload, by who made them: labels alone may be those of another. `owners`: the workload itself, and whoever
  * has borrowed its template.
  */
-export async function podsOf(
-  client: KubeClient,
-  kind: WorkloadKind,
-  object: KubeObject,
-  owners: ReadonlySet<string>,
-): Promise<Pods> {
+export async function podsOf(client: KubeClient, kind: WorkloadKind, object: KubeObject, owners: Uids): Promise<Pods> {
   const { namespace } = object.metadata;
   if (kind.kind === 'CronJob') return await podsOfRuns(client, namespace, owners);
   const labelSelector = selectorText(objectAt(object, ['spec'])['selector']);
@@ -41,11 +38,7 @@ export async function podsOf(
 }
 
 /** Those of a CronJob come from the Jobs that are running. */
-async function podsOfRuns(
-  client: KubeClient,
-  namespace: string | undefined,
-  owners: ReadonlySet<string>,
-): Promise<Pods> {
+async function podsOfRuns(client: KubeClient, namespace: string | undefined, owners: Uids): Promise<Pods> {
   const jobs = await listAll(client, JOBS, { namespace });
   if (!jobs) return unlisted(JOBS, namespace);
   const runs = jobs.filter(isOf(owners)).filter(isActive);
@@ -54,7 +47,7 @@ async function podsOfRuns(
   return await podsIn(client, { namespace, labelSelector }, uidsOf(runs));
 }
 
-async function podsIn(client: KubeClient, scope: ListScope, makers: ReadonlySet<string>): Promise<Pods> {
+async function podsIn(client: KubeClient, scope: ListScope, makers: Uids): Promise<Pods> {
   const pods = await listAll(client, PODS, scope);
   return pods ? { began: pods.filter(isOf(makers)).filter(isRunning).map(beganAt) } : unlisted(PODS, scope.namespace);
 }
@@ -63,13 +56,12 @@ const unlisted = ({ plural }: Resource, namespace: string | undefined): Pods => 
   unknown: `you may not list ${plural} in namespace ${namespace}`,
 });
 
-const uidsOf = (objects: readonly KubeObject[]): ReadonlySet<string> =>
-  new Set(objects.map(({ metadata }) => metadata.uid));
+const uidsOf = (objects: readonly KubeObject[]): Uids => new Set(objects.map(({ metadata }) => metadata.uid));
 
 const isActive = (job: KubeObject): boolean => Number(objectAt(job, ['status'])['active'] ?? 0) > 0;
 
 const isOf =
-  (owners: ReadonlySet<string>) =>
+  (owners: Uids) =>
   (object: KubeObject): boolean =>
     owners.has(textIn(controllerOf(object)['uid']));
 

@@ -26,12 +26,7 @@ export interface ReloaderEvent {
 const MAX_SHOWN = 5;
 const UNDELIVERED: Outcome['is'] = 'undelivered';
 /** After each of these it is known whether the pods of a workload have the data of a source. */
-const DELIVERY: ReadonlySet<string | undefined> = new Set<Outcome['is']>([
-  'rolled',
-  'replaced',
-  'reverted',
-  UNDELIVERED,
-]);
+const DELIVERY: readonly Outcome['is'][] = ['rolled', 'replaced', 'reverted', UNDELIVERED];
 
 /** When a reloader last wrote to this object; the server keeps it, to the second. */
 export function lastWriteOf(object: KubeObject): string | undefined {
@@ -61,7 +56,7 @@ export const newestOf = (events: readonly ReloaderEvent[]): readonly ReloaderEve
  */
 export function isUndelivered(events: readonly ReloaderEvent[], ref: SourceRef): boolean {
   const last = events.findLast(({ outcome, sources = '' }) => {
-    if (!DELIVERY.has(outcome)) return false;
+    if (!DELIVERY.some((is) => is === outcome)) return false;
     const isAbout = isCarried(sources, ref);
     return isAbout === 'yes' || (isAbout === 'perhaps' && outcome === UNDELIVERED);
   });

@@ -2,7 +2,7 @@ import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
-import { ABSENT, compare, type Difference, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
+import { ABSENT, compare, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { believe } from '../../domain/ledger/believe.ts';
 import { dueAt, timingOf } from '../../domain/plan/timing.ts';
 import { carriesMark } from '../../domain/template/marks.ts';
@@ -72,20 +72,9 @@ export function standingOf(subject: Subject, ref: SourceRef, rolls: boolean, at:
   return isNewer(facts.ages) ? settled(subject, facts) : { is: 'silent', from: facts.from, pods: facts.ages };
 }
 
-interface Facts {
-  readonly difference: Difference;
-  readonly from: State['from'];
-  /** The ledger says that nobody could tell what the pods began with. */
-  readonly isUnknown: boolean;
-  /** It says that they run with the data, and may be out of date. */
-  readonly isDoubted: boolean;
-  /** The template was written after the data, or carries its mark. */
-  readonly isInTemplate: boolean;
-  readonly writtenAt: number | undefined;
-  readonly ages: Ages | undefined;
-}
+type Facts = ReturnType<typeof factsOf>;
 
-function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, { snapshot, ledger, settings }: Viewpoint): Facts {
+function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, { snapshot, ledger, settings }: Viewpoint) {
   const current = snapshot.sources.current(ref);
   const { changedAt } = snapshot.facts(ref);
   const mark = snapshot.sources.get(ref)?.fingerprint?.mark;
@@ -95,13 +84,17 @@ function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, { snapshot, 
   const belief = believe({ markIsCurrent, compat: settings.compat, current, baseline: current, ...word });
   // Without the ledger a mark of other data is all there is, and it may be the only one that was ever needed.
   const isOtherMark = !ledger.known && carried === 'different';
+  const from: State['from'] = isOtherMark ? 'mark' : belief.from === 'baseline' ? 'nothing' : belief.from;
   const isOlder = changedAt !== undefined && (word.writtenAt ?? 0) * 1000 > changedAt;
   const byTemplate = kind.effect !== 'run' && workload.intent.rolloutStrategy !== 'restart';
   return {
     difference: isOtherMark ? 'changed' : compare(belief.applied, current, lifecycleOf(ref.kind, settings)),
-    from: isOtherMark ? 'mark' : belief.from === 'baseline' ? 'nothing' : belief.from,
+    from,
+    /** The ledger says that nobody could tell what the pods began with. */
     isUnknown: belief.applied === UNKNOWN,
+    /** It says that they run with the data, and may be out of date. */
     isDoubted: word.isDoubted,
+    /** The template was written after the data, or carries its mark. */
     isInTemplate: byTemplate && (markIsCurrent || isOlder),
     writtenAt: changedAt,
     ages: 'unknown' in pods || changedAt === undefined ? undefined : agesOf(pods.began, changedAt),

@@ -3,16 +3,10 @@ import type { Hold } from '../../domain/workload/progress.ts';
 import { type Paint, span } from '../terminal/table.ts';
 import type { State } from './standing.ts';
 
-export interface StateContext {
-  readonly isLedgerKnown: boolean;
-  readonly paint: Paint;
-  readonly nowMs: number;
-}
+type Context = { readonly isLedgerKnown: boolean; readonly paint: Paint; readonly nowMs: number };
 
 /** How things stand, in a line. */
-export function stateText(state: State, context: StateContext): string {
-  return WORDS[state.is](state, context);
-}
+export const stateText = (state: State, context: Context): string => WORDS[state.is](state, context);
 
 const FROM: Readonly<Record<State['from'], string>> = {
   mark: 'the mark',
@@ -22,7 +16,7 @@ const FROM: Readonly<Record<State['from'], string>> = {
   nothing: 'nobody',
 };
 
-const WORDS: Readonly<Record<State['is'], (state: State, context: StateContext) => string>> = {
+const WORDS: Readonly<Record<State['is'], (state: State, context: Context) => string>> = {
   current: ({ pods, from, since }, { paint, nowMs }) => {
     if (pods?.total === 0) return 'no pods run: the next ones begin with its data as it is';
     const isNewer = pods !== undefined && pods.older === 0 && pods.unclear === 0;

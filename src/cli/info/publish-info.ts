@@ -11,6 +11,7 @@ import { retryTransient } from '../../kube/retry-transient.ts';
 import { pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { unlessAbsent } from '../cluster/unless-absent.ts';
 import { VERSION } from '../version.ts';
 import { INFO_NAME, infoData } from './attune-info.ts';
 
@@ -70,33 +71,24 @@ async function write(deps: PublishDeps, attempt = 1): Promise<void> {
   if (!mayWrite()) return;
   const namespace = settings.ownNamespace;
   const told = infoData(settings, VERSION, settings.podName || hostname());
-  const found = await find(client, namespace);
+  const at = { name: INFO_NAME, namespace };
+  const found = await client.get<DataObject>(CONFIG_MAPS, at).catch(unlessAbsent);
   const isSaid = Object.entries(told).every(([key, text]) => found?.data?.[key] === text);
   if (isSaid || !mayWrite()) return;
   const { resourceVersion } = found?.metadata ?? {};
   const metadata = {
-    name: INFO_NAME,
-    namespace,
+    ...at,
     labels: { 'app.kubernetes.io/managed-by': 'attune' },
     ...(resourceVersion !== undefined && { resourceVersion }),
   };
   const publishedAt = formatTime(client.serverNow() / 1000);
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { ...told, publishedAt } };
   try {
-    if (found) await client.replace(CONFIG_MAPS, { namespace, name: INFO_NAME }, body);
+    if (found) await client.replace(CONFIG_MAPS, at, body);
     else await client.create(CONFIG_MAPS, namespace, body);
   } catch (error) {
     // Somebody wrote it since we looked: look again, unless it was our successor.
     if (!KubeError.is(error, 'Conflict', 'AlreadyExists') || attempt > 2) throw error;
     await write(deps, attempt + 1);
-  }
-}
-
-async function find(client: KubeClient, namespace: string): Promise<DataObject | undefined> {
-  try {
-    return await client.get<DataObject>(CONFIG_MAPS, { namespace, name: INFO_NAME });
-  } catch (error) {
-    if (KubeError.is(error, 'NotFound')) return undefined;
-    throw error;
   }
 }

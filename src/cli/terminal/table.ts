@@ -49,12 +49,9 @@ const visible = (text: string): number => text.replace(/\x1b\[\d+m/g, '').length
 /** How long ago, or how far ahead, in the largest unit that says something. */
 export function span(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1000);
-  for (const [unit, size] of UNITS) if (seconds >= 2 * size) return `${Math.floor(seconds / size)} ${unit}`;
+  for (const [unit, size] of Object.entries(UNITS))
+    if (seconds >= 2 * size) return `${Math.floor(seconds / size)} ${unit}`;
   return `${seconds} s`;
 }
 
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['min', 60],
-] as const;
+const UNITS = { d: 86_400, h: 3600, min: 60 };

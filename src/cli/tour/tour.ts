@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataObject } from '../../api/objects.ts';
@@ -14,6 +13,7 @@ import { createLog, type Log } from '../../telemetry/log.ts';
 import { startController } from '../commands/controller.ts';
 import type { Io } from '../terminal/io.ts';
 import { type Layout, layoutFor } from '../terminal/layout.ts';
+import { unlessStopped } from '../terminal/signals.ts';
 import { type Paint, painter, table } from '../terminal/table.ts';
 import { whileWaiting } from '../terminal/waiting-line.ts';
 import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo } from './demo.ts';
@@ -90,7 +90,7 @@ export class Tour {
     this.controllerEnded = startController(parsed.settings, [], this.#log(dir), io).then(() => {
       if (!this.#controllerStop.signal.aborted) throw new Error('the controller has ended');
     });
-    await Promise.race([ready.promise, this.controllerEnded, whenAborted(this.#io.signal)]);
+    await unlessStopped(Promise.race([ready.promise, this.controllerEnded]), this.#io.signal);
     this.done('it watches the whole cluster');
   }
 
@@ -185,11 +185,5 @@ function introduce({ kind, name, annotations, from }: DemoWorkload): readonly st
 }
 
 const nameOf = ({ kind, name }: Pick<DemoWorkload, 'kind' | 'name'>): string => `${kind.kind} ${name}`;
-
-/** Rejects with the reason of the abort. */
-async function whenAborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, 'abort');
-  throw signal.reason;
-}
 
 const since = (began: number): string => `${((performance.now() - began) / 1000).toFixed(1)} s`;

@@ -15,6 +15,8 @@ import {
 } from './option.ts';
 import type { ValuesOf } from './option-table.ts';
 
+const { named, typedAuto } = DEFAULT_KEYS;
+
 const key = (flag: string, fallback: string, meaning: string): Option<string> =>
   text({ flag, fallback, doc: `Annotation key ${meaning}.` });
 
@@ -119,15 +121,11 @@ export const CONTROLLER_OPTIONS = {
     }),
   }),
   ...inGroup('keys', {
-    configmapAnnotation: key('configmap-annotation', DEFAULT_KEYS.named.ConfigMap, 'that names ConfigMaps'),
-    secretAnnotation: key('secret-annotation', DEFAULT_KEYS.named.Secret, 'that names Secrets'),
+    configmapAnnotation: key('configmap-annotation', named.ConfigMap, 'that names ConfigMaps'),
+    secretAnnotation: key('secret-annotation', named.Secret, 'that names Secrets'),
     autoAnnotation: key('auto-annotation', DEFAULT_KEYS.auto, 'for reloading on everything that is used'),
-    configmapAutoAnnotation: key(
-      'configmap-auto-annotation',
-      DEFAULT_KEYS.typedAuto.ConfigMap,
-      'for all used ConfigMaps',
-    ),
-    secretAutoAnnotation: key('secret-auto-annotation', DEFAULT_KEYS.typedAuto.Secret, 'for all used Secrets'),
+    configmapAutoAnnotation: key('configmap-auto-annotation', typedAuto.ConfigMap, 'for all used ConfigMaps'),
+    secretAutoAnnotation: key('secret-auto-annotation', typedAuto.Secret, 'for all used Secrets'),
     autoSearchAnnotation: key('auto-search-annotation', DEFAULT_KEYS.search, 'for used sources that carry a match'),
     searchMatchAnnotation: key('search-match-annotation', DEFAULT_KEYS.match, 'of the match, on the source'),
     ignoreAnnotation: key('ignore-annotation', DEFAULT_KEYS.ignore, 'that exempts a source'),

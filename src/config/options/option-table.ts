@@ -1,4 +1,4 @@
-import { type CommandLine, readCommandLine } from '../command-line.ts';
+import { type CommandLine, type KnownFlags, readCommandLine } from '../command-line.ts';
 import { type Diagnostics, quote } from '../diagnostics.ts';
 import type { Option } from './option.ts';
 
@@ -16,11 +16,10 @@ export type ValuesOf<Table> = {
 export const rowsOf = (table: OptionTable): readonly (readonly [string, Option<unknown>])[] => Object.entries(table);
 
 /** The flags of a table, as a command line is read. */
-export function flagsOf(table: OptionTable): Map<string, { readonly bare: boolean }> {
-  const flags = new Map<string, { readonly bare: boolean }>();
-  for (const [, { flag, type }] of rowsOf(table)) if (flag !== undefined) flags.set(flag, { bare: type === 'bool' });
-  return flags;
-}
+export const flagsOf = (table: OptionTable): KnownFlags =>
+  new Map(
+    rowsOf(table).flatMap(([, { flag, type }]) => (flag === undefined ? [] : [[flag, { bare: type === 'bool' }]])),
+  );
 
 /** Reads a command line and an environment; never throws, and tells all problems at once. */
 export function readOptions<Table extends OptionTable>(

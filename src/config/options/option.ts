@@ -99,23 +99,20 @@ export const httpUrl = (row: Row): Option<string> =>
 export const isHttpUrl = (value: string): boolean => /^https?:$/.test(URL.parse(value)?.protocol ?? '');
 
 /** A string slice of pflag: each value is a CSV record, and the records add up. */
-export function strings(row: Row): Option<readonly string[]> {
-  return {
-    fallback: '',
-    ...row,
-    type: 'strings',
-    parse: (texts) => {
-      const value: string[] = [];
-      for (const given of texts) {
-        const record = parseCsvRecord(given);
-        if (!record)
-          return { must: 'be a comma-separated list whose double quotes enclose whole elements', not: given };
-        value.push(...record);
-      }
-      return { value };
-    },
-  };
-}
+export const strings = (row: Row): Option<readonly string[]> => ({
+  fallback: '',
+  ...row,
+  type: 'strings',
+  parse: (texts) => {
+    const value: string[] = [];
+    for (const given of texts) {
+      const record = parseCsvRecord(given);
+      if (!record) return { must: 'be a comma-separated list whose double quotes enclose whole elements', not: given };
+      value.push(...record);
+    }
+    return { value };
+  },
+});
 
 /** Earlier values must be valid too, as with pflag, but only the last one counts. */
 function scalar<T>(type: Option<T>['type'], row: Row, parse: (given: string) => Parsed<T>): Option<T> {
