@@ -104,6 +104,8 @@ export class ContainerProcess {
     const process = await this.#start();
     if (!process) return undefined;
     this.#process = process;
+    // Stopped while it was being started: `stop` ends it.
+    if (signal.aborted) return undefined;
     const startedAt = now();
     const over = new AbortController();
     signal.addEventListener('abort', () => over.abort(), { once: true });
