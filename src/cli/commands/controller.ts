@@ -31,7 +31,7 @@ const FAREWELL_MS = 500;
 // The writes in flight, the Lease and the farewell have less; only a server that is silent makes it as long. A pod has 15 s.
 const STOP_MS = 7000;
 // Watches hold a connection each, and there may be many; writes are bounded by --concurrency and, those that hang, by the
-// workers' side room.
+// workers' slow lane.
 const MAX_SOCKETS = 4096;
 
 export async function run(argv: readonly string[], io: Io): Promise<number> {
