@@ -40,6 +40,16 @@ export const DEFAULT_KEYS: AnnotationKeys = {
 export const ROLLOUT_STRATEGY = 'reloader.stakater.com/rollout-strategy';
 export const LAST_RELOADED_FROM = 'reloader.stakater.com/last-reloaded-from';
 
+/** SAP pod-reloader's keys: no flag renames them. */
+export const SAP_LISTS = {
+  ConfigMap: 'pod-reloader.cs.sap.com/configmaps',
+  Secret: 'pod-reloader.cs.sap.com/secrets',
+} as const;
+/** On the pod template: the digest whose change rolls the pods. On the workload: the digest that a client expects, a token. */
+export const CONFIG_HASH = 'pod-reloader.cs.sap.com/config-hash';
+/** Labels of a workload; one of them with the value "true" switches SAP's annotations off. */
+export const SAP_DISABLING_LABELS = ['pod-reloader.cs.sap.com/ignored', 'pod-reloader.cs.sap.com/disabled'] as const;
+
 /** On a workload: what has been applied to it. */
 export const RECORD = 'attune.dev/record';
 export const QUIET_PERIOD = 'attune.dev/quiet-period';

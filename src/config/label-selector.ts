@@ -14,7 +14,7 @@ export function selectorOf(
   diagnostics: Diagnostics,
 ): string | undefined {
   const elements = values[name];
-  const requirements = values.compat === 'stakater' ? elements : elements.flatMap(requirementsOf);
+  const requirements = values.compat.has('stakater') ? elements : elements.flatMap(requirementsOf);
   const selector = requirements.map(toRequirement).join(',');
   const parsed = parseSelector(selector);
   if ('error' in parsed) {

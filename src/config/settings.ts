@@ -31,6 +31,7 @@ const AS_READ = [
   'context',
   'enablePprof',
   'pprofAddr',
+  'admission',
 ] as const satisfies readonly (keyof ControllerValues)[];
 
 type AsRead = Pick<ControllerValues, (typeof AS_READ)[number]>;
@@ -40,6 +41,7 @@ export interface Settings extends ControllerOptions, AsRead {
   /** As written; `ignoredKinds` is what it means. */
   readonly ignoredWorkloadTypes: readonly string[];
   readonly alerts: ReturnType<typeof alertsOf>;
+  readonly admissionServer: ReturnType<typeof admissionOf>;
   /** '': reloader-meta-info is not written. */
   readonly metaInfoNamespace: string;
   readonly published: PublishedFlags;
@@ -51,7 +53,7 @@ export function toSettings(
   given: ReadonlySet<string>,
   diagnostics: Diagnostics,
 ): Omit<Settings, 'published'> {
-  const compat = values.compat === 'stakater';
+  const compat = values.compat.has('stakater');
   if (values.enableHa && values.podName === '') diagnostics.problems.push(needs('POD_NAME'));
   if (values.enableHa && values.podNamespace === '') diagnostics.problems.push(needs('POD_NAMESPACE'));
   const ignoredWorkloadTypes = workloadTypesOf(values.ignoredWorkloadTypes, diagnostics);
@@ -59,6 +61,7 @@ export function toSettings(
   return {
     ...(Object.fromEntries(AS_READ.map((name) => [name, values[name]])) as unknown as AsRead),
     compat,
+    sapCompat: values.compat.has('sap'),
     scope: watchedNamespaces(values, diagnostics),
     resourceLabelSelector: selectorOf('resourceLabelSelector', values, diagnostics),
     resourcesToIgnore: resourcesOf(values.resourcesToIgnore, diagnostics),
@@ -69,8 +72,31 @@ export function toSettings(
     maxWaitMs: values.maxWait,
     catchUpMaxMs: values.catchUpMax,
     alerts: alertsOf(values),
+    admissionServer: admissionOf(values, diagnostics),
     ownNamespace: values.attuneNamespace || values.podNamespace || values.reloaderNamespace,
     metaInfoNamespace: values.reloaderNamespace,
+  };
+}
+
+// A certificate has to outlive the minutes in which everybody learns of the next one.
+const SHORTEST_LIFE_MS = 60_000;
+
+function admissionOf(values: ControllerValues, { problems }: Diagnostics) {
+  const { admissionUrl: url, admissionListen: listen, admissionCertLife: certLifeMs } = values;
+  if (certLifeMs < SHORTEST_LIFE_MS) problems.push('--admission-cert-life must be 60s or more');
+  return {
+    listen,
+    /** '': the Service is registered. */
+    url,
+    failurePolicy: values.admissionFailurePolicy,
+    /** '': the certificate is our own. */
+    certDir: values.admissionCertDir,
+    certLifeMs,
+    /** Whether marks and records are put back. */
+    marks: values.admissionMarks,
+    /** Of the MutatingWebhookConfiguration, the Service and the Secret. */
+    name: values.admissionName,
+    drainMs: values.drain,
   };
 }
 

@@ -9,7 +9,10 @@ export type WatchedNamespaces =
 
 /** What the controller needs to know of the flags. */
 export interface ControllerOptions {
+  /** As Stakater Reloader. */
   readonly compat: boolean;
+  /** As SAP pod-reloader, for workloads with its annotations. */
+  readonly sapCompat: boolean;
   readonly scope: WatchedNamespaces;
   readonly resourceLabelSelector: string | undefined;
   readonly resourcesToIgnore: ReadonlySet<'configmaps' | 'secrets'>;

@@ -29,6 +29,9 @@ export function createDigest(secret: Uint8Array): Digest {
   };
 }
 
+/** SAP pod-reloader's digest of a text. */
+export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+
 /** What was digested with one key, digested once more with another. */
 export type Carry = Readonly<Record<'exact' | 'text', (value: string) => string>>;
 

@@ -11,6 +11,6 @@ function textsIn(value: unknown): readonly string[] {
 
 test('docs/annotations.md mentions every key that the program reads or writes, and no others', () => {
   const keys = new Set(textsIn({ ...annotations }));
-  const mentioned = new Set(page.match(/[a-z.]+\.(?:dev|com)\/[a-z-]+/g));
+  const mentioned = new Set(page.match(/[a-z.-]+\.(?:dev|com)\/[a-z-]+/g));
   expect([...mentioned].sort()).toEqual([...keys].sort());
 });

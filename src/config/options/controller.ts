@@ -5,10 +5,13 @@ import {
   duration,
   exactly,
   exactlyTrue,
+  httpsUrl,
   httpUrl,
   inGroup,
+  listen,
   type Option,
   oneOf,
+  someOf,
   strings,
   text,
   textIfPresent,
@@ -85,12 +88,12 @@ export const CONTROLLER_OPTIONS = {
     }),
   }),
   ...inGroup('effect', {
-    compat: oneOf(['', 'stakater'], {
+    compat: someOf(['stakater', 'sap'], {
       flag: 'compat',
       env: 'ATTUNE_COMPAT',
       doc:
-        '`stakater`: the decisions, marks and quirks of Stakater Reloader v1, at once and without records of our own ' +
-        'on workloads.',
+        'A list. `stakater`: the decisions, marks and quirks of Stakater Reloader v1, at once and without records of ' +
+        'our own on workloads. `sap`: the digests and quirks of SAP pod-reloader, for workloads with its annotations.',
     }),
     reloadStrategy: oneOf(['env-vars', 'annotations'], {
       flag: 'reload-strategy',
@@ -135,6 +138,56 @@ export const CONTROLLER_OPTIONS = {
       DEFAULT_KEYS.pausedAt,
       'under which the time of the pause is kept',
     ),
+  }),
+  ...inGroup('admission', {
+    admission: bool({
+      flag: 'admission',
+      doc: 'Also serve admission (`attune admission`), on every replica. Needs a registration: `attune admission install`.',
+    }),
+    admissionMarks: bool({
+      flag: 'admission-marks',
+      fallback: 'true',
+      doc: 'Put marks and record of a reload back when another writer drops them. Off: only SAP annotations are served.',
+    }),
+    admissionListen: listen({
+      flag: 'admission-listen',
+      fallback: ':9443',
+      local: true,
+      doc: 'Where admission is served, over TLS.',
+    }),
+    admissionUrl: httpsUrl({
+      flag: 'admission-url',
+      local: true,
+      sensitive: true,
+      doc: 'Register this URL with the API server, instead of the Service: for an Attune that runs outside the cluster.',
+    }),
+    admissionFailurePolicy: oneOf(['Ignore', 'Fail'], {
+      flag: 'admission-failure-policy',
+      fallback: 'Ignore',
+      doc:
+        'What the API server does with a write to a concerned workload while nobody answers: `Ignore` lets it pass, ' +
+        '`Fail` refuses it.',
+    }),
+    admissionCertDir: text({
+      flag: 'admission-cert-dir',
+      local: true,
+      doc: 'Folder with tls.crt, tls.key and, if Attune is to register it, ca.crt, as cert-manager writes them. Unset: Attune makes its own.',
+    }),
+    admissionCertLife: duration({
+      flag: 'admission-cert-life',
+      fallback: '8760h',
+      doc: 'How long a certificate of our own is valid. It is renewed after two thirds of it.',
+    }),
+    admissionName: text({
+      env: 'ATTUNE_ADMISSION_NAME',
+      fallback: 'attune-admission',
+      doc: 'Name of the MutatingWebhookConfiguration, and of Service and Secret in the own namespace.',
+    }),
+    drain: duration({
+      flag: 'drain',
+      fallback: '10s',
+      doc: 'How long admission is still served after SIGTERM, until every API server knows that this replica goes.',
+    }),
   }),
   ...inGroup('output', {
     logFormat: text({ flag: 'log-format', doc: 'Empty for text, `json` for one JSON object per line.' }),

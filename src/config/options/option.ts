@@ -7,6 +7,7 @@ export const GROUPS = {
   choice: 'What is reloaded',
   effect: 'How and when it is reloaded',
   keys: 'Annotation keys',
+  admission: 'What other writers cannot undo',
   output: 'What it tells you',
   process: 'How it runs',
 } as const;
@@ -76,6 +77,37 @@ export const oneOf = <const T extends string>(words: readonly T[], row: Row): Op
     return value === undefined ? { must: `be ${must}`, not: given } : { value };
   });
 
+/** Any of these words, in any order; an empty one is none. */
+export const someOf = <const T extends string>(words: readonly T[], row: Row): Option<ReadonlySet<T>> => {
+  const list = strings(row);
+  return {
+    ...list,
+    parse: (texts) => {
+      const parsed = list.parse(texts);
+      if ('must' in parsed) return parsed;
+      const given = parsed.value.map((word) => word.trim()).filter((word) => word !== '');
+      const wrong = given.find((word) => !words.some((known) => known === word));
+      if (wrong !== undefined) return { must: `be a list of ${words.join(', ')}`, not: wrong };
+      return { value: new Set(words.filter((word) => given.includes(word))) };
+    },
+  };
+};
+
+/** Where a server listens, as Go writes it: `:9443`, `127.0.0.1:9443`, `[::1]:9443`. */
+export interface Listen {
+  /** '': all interfaces. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export const listen = (row: Row): Option<Listen> =>
+  scalar('string', row, (given) => {
+    const [, bracketed, host = bracketed ?? '', port = ''] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(given) ?? [];
+    return port === '' || Number(port) > 65_535
+      ? { must: 'be host:port or :port, like :9443', not: given }
+      : { value: { host, port: Number(port) } };
+  });
+
 /** Milliseconds, in Go's grammar. */
 export const duration = (row: Row): Option<number> =>
   scalar('duration', row, (given) => {
@@ -94,6 +126,15 @@ export const httpUrl = (row: Row): Option<string> =>
   scalar('string', row, (given) => {
     const value = given.trim();
     return value === '' || isHttpUrl(value) ? { value } : { must: 'be an http or https URL', not: given };
+  });
+
+/** An https address without a user, a query or a fragment, as the API server takes it for a webhook, or nothing. */
+export const httpsUrl = (row: Row): Option<string> =>
+  scalar('string', row, (given) => {
+    const url = URL.parse(given.trim());
+    const isPlain = url?.protocol === 'https:' && url.username === '' && url.search === '' && url.hash === '';
+    if (given.trim() === '' || isPlain) return { value: given.trim().replace(/\/$/, '') };
+    return { must: 'be an https URL without user, query or fragment', not: given };
   });
 
 export const isHttpUrl = (value: string): boolean => /^https?:$/.test(URL.parse(value)?.protocol ?? '');
