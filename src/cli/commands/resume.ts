@@ -1,7 +1,7 @@
+import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { NAMESPACES } from '../../api/resources.ts';
-import { FIELD_MANAGER } from '../../controller/write/act.ts';
 import { patchOf } from '../../domain/template/patch.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';

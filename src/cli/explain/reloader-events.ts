@@ -1,10 +1,10 @@
 import { OUTCOME, SOURCES } from '../../api/annotations.ts';
+import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { EVENTS } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { isCarried } from '../../controller/report/render/source-list.ts';
-import { FIELD_MANAGER } from '../../controller/write/act.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { listAll } from '../../model/list-all.ts';

@@ -1,4 +1,5 @@
 import { RECORD } from '../../api/annotations.ts';
+import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { refOfKey, type WorkloadKey } from '../../domain/workload/workload.ts';
@@ -10,7 +11,6 @@ import type { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
 import type { ControllerDeps } from '../controller.ts';
 import type { LedgerReport } from '../report/ledger-report.ts';
-import { FIELD_MANAGER } from '../write/act.ts';
 import { setbackOf } from '../write/setback.ts';
 
 export interface OldRecordsDeps extends Pick<ControllerDeps, 'client' | 'clock' | 'leadership'> {

@@ -1,3 +1,4 @@
+import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { Policy } from '../../domain/judge/verdict.ts';
@@ -52,9 +53,6 @@ export interface ActDeps {
 }
 
 const JOBS = kindNamed('Job') as WorkloadKind;
-
-/** Upstream's field manager: who owned a mark before owns it afterwards. */
-export const FIELD_MANAGER = 'Reloader';
 
 export function createAct(deps: ActDeps): Act {
   return (state, plan) => {

@@ -1,4 +1,5 @@
 import { RECORD } from '../../api/annotations.ts';
+import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { Change } from '../../domain/outcome/change.ts';
@@ -6,7 +7,7 @@ import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { jobFromCronJob } from '../../domain/template/job.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { type ActDeps, FIELD_MANAGER } from './act.ts';
+import type { ActDeps } from './act.ts';
 
 export interface JobContent {
   readonly edit: TemplateEdit | undefined;

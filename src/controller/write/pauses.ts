@@ -1,4 +1,5 @@
 import type { AnnotationKeys } from '../../api/annotations.ts';
+import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
@@ -9,7 +10,6 @@ import { KeyedQueue } from '../../runtime/queue.ts';
 import { runWorkers } from '../../runtime/worker.ts';
 import type { ControllerDeps } from '../controller.ts';
 import type { Report } from '../report/report.ts';
-import { FIELD_MANAGER } from './act.ts';
 import { setbackOf } from './setback.ts';
 
 export interface PausesDeps extends Pick<ControllerDeps, 'client' | 'clock'> {

@@ -1,3 +1,4 @@
+import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
@@ -9,7 +10,6 @@ import { isTransient } from '../../kube/retry-transient.ts';
 import { fullJitter, pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ControllerDeps } from '../controller.ts';
-import { FIELD_MANAGER } from './act.ts';
 import type { Replacement, ReplacementJournal } from './replacement-journal.ts';
 
 export interface ReplacementsDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
