@@ -41,6 +41,8 @@ function operate(root: Node, operation: JsonOperation): void {
   const last = members.pop() ?? '';
   const parent = members.reduce<unknown>((node, member) => (node as Node | undefined)?.[member], root);
   if (typeof parent !== 'object' || parent === null) throw new Error(`${operation.op} ${operation.path}: no parent`);
+  const isPast = Array.isArray(parent) && last !== '-' && !(Number(last) <= parent.length);
+  if (isPast) throw new Error(`${operation.op} ${operation.path}: past the end`);
   if (operation.op !== 'add' && !(last in parent)) throw new Error(`${operation.op} ${operation.path}: not there`);
   change(parent as Node, last, operation);
 }
