@@ -1,0 +1,104 @@
+import { CONFIG_HASH, LAST_RELOADED_FROM, NUDGE } from '../../api/annotations.ts';
+import { canonicalText, type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
+import type { WorkloadKind } from '../../api/kinds.ts';
+import { isMarkVariable } from '../template/marks.ts';
+import { sapLists } from './asked-for.ts';
+import { type AnnotationEdit, annotationIn, takesAnnotations } from './object-edit.ts';
+import type { AdmissionRequest, AdmissionRules, ReadHash } from './request.ts';
+
+export type HashDecision =
+  | {
+      readonly hash: 'set' | 'kept' | 'none';
+      readonly annotations: AnnotationEdit;
+      readonly templateAnnotations: AnnotationEdit;
+    }
+  | { readonly denied: string };
+
+const MISMATCH = 'injected hash does not match calculated hash';
+const NONE: HashDecision = { hash: 'none', annotations: {}, templateAnnotations: {} };
+
+/** What is known about the hash before any source is read. */
+interface HashCase {
+  readonly annotations: JsonObject;
+  /** The digest that the writer expects; undefined: it expects none. */
+  readonly token: string | undefined;
+  /** The template's hash as it was sent, and as it is stored. */
+  readonly sent: string | undefined;
+  readonly stored: string | undefined;
+  /** Whether pods are made, or replaced, whatever the hash; or the lists are new; SAP's program does not ask. */
+  readonly isDue: boolean;
+}
+
+/**
+ * Which config hash the pod template is to have. The sources are read only where it depends on them.
+ *
+ * SAP pod-reloader sets the current one with every write, so that an innocent edit may roll the pods. By default the
+ * stored one stays, unless a token asks for the current one or it is due anyway.
+ */
+export async function decideHash(
+  kind: WorkloadKind,
+  request: AdmissionRequest,
+  rules: AdmissionRules,
+  readHash: ReadHash,
+): Promise<HashDecision> {
+  const given = caseOf(kind, request, rules);
+  if (given === undefined) return NONE;
+  const { annotations, token, sent, stored, isDue } = given;
+  const mayBeCurrent = sent !== undefined && sent !== stored;
+  if (!isDue && token === undefined && !mayBeCurrent) return decided(given, 'kept', stored);
+
+  const namespace = textIn(objectAt(request.object, ['metadata'])['namespace']) || request.namespace;
+  const now = await readHash(annotations, namespace);
+  if ('error' in now) {
+    const mustKnow = rules.sapCompat || token !== undefined;
+    return mustKnow ? { denied: now.error } : decided(given, 'kept', stored);
+  }
+  const current = rules.sapCompat ? now.versions : now.content;
+  if (token !== undefined && token !== current && token !== now.versions) return { denied: MISMATCH };
+  // A hash by SAP's program that is still right needs no other: its measure alone rolls nothing.
+  const isAskedFor = token !== undefined && stored !== now.versions;
+  return isDue || isAskedFor || sent === current ? decided(given, 'set', current) : decided(given, 'kept', stored);
+}
+
+/** Undefined where SAP's annotations ask for nothing. */
+function caseOf(kind: WorkloadKind, request: AdmissionRequest, rules: AdmissionRules): HashCase | undefined {
+  const object = objectIn(request.object);
+  const old = request.operation === 'CREATE' ? {} : objectIn(request.oldObject);
+  const template = objectAt(object, kind.templatePath);
+  const oldTemplate = objectAt(old, kind.templatePath);
+  const lists = sapLists(kind, object, rules);
+  if (lists === undefined || !takesAnnotations(template)) return undefined;
+  const annotations = objectAt(object, ['metadata', 'annotations']);
+  return {
+    annotations,
+    token: Object.hasOwn(annotations, CONFIG_HASH) ? textIn(annotations[CONFIG_HASH]) : undefined,
+    sent: annotationIn(template, CONFIG_HASH),
+    stored: annotationIn(oldTemplate, CONFIG_HASH),
+    isDue: rules.sapCompat || differ(lists, sapLists(kind, old, rules)) || differ(bare(template), bare(oldTemplate)),
+  };
+}
+
+const decided = ({ token, sent }: HashCase, hash: 'set' | 'kept', wanted: string | undefined): HashDecision => ({
+  hash,
+  annotations: token === undefined ? {} : { [CONFIG_HASH]: undefined },
+  templateAnnotations: wanted === sent ? {} : { [CONFIG_HASH]: wanted },
+});
+
+const differ = (one: unknown, other: unknown): boolean => canonicalText(one) !== canonicalText(other);
+
+/** A template without marks and hash, in whose place a list or a map may be left empty. */
+function bare(template: JsonObject): JsonObject {
+  const metadata = objectIn(template['metadata']);
+  const spec = objectIn(template['spec']);
+  const {
+    [LAST_RELOADED_FROM]: _from,
+    [NUDGE]: _nudge,
+    [CONFIG_HASH]: _hash,
+    ...annotations
+  } = objectIn(metadata['annotations']);
+  const containers = listIn(spec['containers']).map((container) => ({
+    ...objectIn(container),
+    env: listIn(objectIn(container)['env']).filter((variable) => !isMarkVariable(variable)),
+  }));
+  return { ...template, metadata: { ...metadata, annotations }, spec: { ...spec, containers } };
+}
