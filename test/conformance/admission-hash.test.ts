@@ -189,6 +189,13 @@ describe('by default the hash moves only when the pods do', () => {
 });
 
 describe('T7: a token', () => {
+  test('that another program left there refuses no later write, and goes with it', async () => {
+    const { object, answer } = await admitted(writeOf(token('deadbeef', STALE), token('deadbeef', STALE)));
+    expect([tokenOf(object), hashOf(object), answer.hash]).toEqual([undefined, STALE, 'kept']);
+    const request = writeOf(token('deadbeef', STALE), token('deadbeef', STALE));
+    expect(await admit(request, rulesOf(SAP), hashReader())).toEqual(MISMATCH);
+  });
+
   test.each([{}, SAP])('(i) that is wrong, or empty, denies: %j', async (rules) => {
     for (const wrong of ['deadbeef', '']) {
       expect(await admit(writeOf(token(wrong), listed()), rulesOf(rules), hashReader())).toEqual(MISMATCH);

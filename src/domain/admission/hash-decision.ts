@@ -22,6 +22,8 @@ interface HashCase {
   readonly annotations: JsonObject;
   /** The digest that the writer expects; undefined: it expects none. */
   readonly token: string | undefined;
+  /** It goes with the write, also where it only is what another program left there. */
+  readonly isTokenThere: boolean;
   /** The template's hash as it was sent, and as it is stored. */
   readonly sent: string | undefined;
   readonly stored: string | undefined;
@@ -69,18 +71,22 @@ function caseOf(kind: WorkloadKind, request: AdmissionRequest, rules: AdmissionR
   const lists = sapLists(kind, object, rules);
   if (lists === undefined || !takesAnnotations(template)) return undefined;
   const annotations = objectAt(object, ['metadata', 'annotations']);
+  const token = Object.hasOwn(annotations, CONFIG_HASH) ? textIn(annotations[CONFIG_HASH]) : undefined;
+  // Where nobody took it off, it would refuse every later write, whoever makes it.
+  const isLeftOver = !rules.sapCompat && token !== undefined && token === annotationIn(old, CONFIG_HASH);
   return {
     annotations,
-    token: Object.hasOwn(annotations, CONFIG_HASH) ? textIn(annotations[CONFIG_HASH]) : undefined,
+    token: isLeftOver ? undefined : token,
+    isTokenThere: token !== undefined,
     sent: annotationIn(template, CONFIG_HASH),
     stored: annotationIn(oldTemplate, CONFIG_HASH),
     isDue: rules.sapCompat || differ(lists, sapLists(kind, old, rules)) || differ(bare(template), bare(oldTemplate)),
   };
 }
 
-const decided = ({ token, sent }: HashCase, hash: 'set' | 'kept', wanted: string | undefined): HashDecision => ({
+const decided = ({ isTokenThere, sent }: HashCase, hash: 'set' | 'kept', wanted: string | undefined): HashDecision => ({
   hash,
-  annotations: token === undefined ? {} : { [CONFIG_HASH]: undefined },
+  annotations: isTokenThere ? { [CONFIG_HASH]: undefined } : {},
   templateAnnotations: wanted === sent ? {} : { [CONFIG_HASH]: wanted },
 });
 
