@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
@@ -186,7 +187,7 @@ describe('what cannot be told', () => {
     expect(await done).toEqual({
       error: 'ConfigMap shop/app-config cannot be read: the API server has not answered within 500 ms',
     });
-    await expect.poll(() => held.every(({ closed }) => closed), { timeout: 25_000 }).toBe(true);
+    await eventually(() => held.every(({ closed }) => closed)).toBe(true);
     expect([count('success'), count('error'), count('timeout')]).toEqual([0, 0, 1]);
   });
 });
