@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { SOURCE_RESOURCES } from '../../api/resources.ts';
 import { type SourceKey, type SourceRef, sourceKey } from '../../api/sources.ts';
-import type { CurrentHash } from '../../domain/admission/request.ts';
+import type { ReadHash } from '../../domain/admission/request.ts';
 import { configHashText, type ListedSources, listedRefs, listedSources } from '../../domain/config-hash/config-hash.ts';
 import { sourceId } from '../../domain/ledger/source-id.ts';
 import type { Source } from '../../domain/source/source.ts';
@@ -21,8 +21,6 @@ export interface LiveHashDeps extends Pick<LedgerKey, 'mayStore'> {
   readonly metrics: Pick<AdmissionMetrics, 'increment'>;
 }
 
-export type LiveHash = (annotations: Readonly<Record<string, unknown>>, namespace: string) => Promise<CurrentHash>;
-
 // The API server gives a webhook three seconds, and somebody waits for each of them.
 const READ_MS = 500;
 // Half of the client's connections: the others are for the writes of the engine.
@@ -34,7 +32,7 @@ const NOTHING: ListedSources = { ConfigMap: [], Secret: [] };
  * The config hash of what the annotations list, from the API server itself: what a replica has heard by its watches may be
  * older than what the writer has just done.
  */
-export function createLiveHash(deps: LiveHashDeps): LiveHash {
+export function createLiveHash(deps: LiveHashDeps): ReadHash {
   return async (annotations, namespace) => {
     const trimmed = listedSources(annotations, false) ?? NOTHING;
     const untrimmed = listedSources(annotations, true) ?? NOTHING;

@@ -2,46 +2,56 @@ import type { AnnotationKeys } from '../../api/annotations.ts';
 import type { JsonObject } from '../../api/json.ts';
 import type { JsonOperation } from '../template/json-patch.ts';
 
-/** What the API server asks about: a write that somebody wants to make. */
+/** What the API server asks about one write. */
 export interface AdmissionRequest {
   readonly uid: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
-  /** CREATE, UPDATE and others. */
   readonly operation: string;
   readonly namespace: string;
-  /** '': the object itself. */
+  /** '' for the object itself. */
   readonly subResource: string;
-  /** The object as it is to be; undefined for a DELETE. */
   readonly object: JsonObject | undefined;
-  /** As it is stored; undefined for a CREATE. */
+  /** As it is stored; undefined where nothing is. */
   readonly oldObject: JsonObject | undefined;
   readonly username: string;
   readonly fieldManager: string;
   readonly dryRun: boolean;
 }
 
-/** What settings say about admission. */
 export interface AdmissionRules {
   readonly keys: AnnotationKeys;
+  /** As Stakater Reloader. */
   readonly compat: boolean;
+  /** As SAP pod-reloader. */
   readonly sapCompat: boolean;
-  /** Whether marks and records are put back. */
+  /** Whether marks and records come back that another writer drops. */
   readonly marks: boolean;
   readonly autoReloadAll: boolean;
-  /** Who we are to the API server; undefined: not known. */
+  /** Our own ServiceAccount. */
   readonly ownUsername: string | undefined;
 }
 
-/** The config hash of what the lists name, as it is now, by content and by version; or why it cannot be told. */
+/** The config hash of what the lists name, as it is now, by both measures; or why it cannot be told. */
 export type CurrentHash = { readonly content: string; readonly versions: string } | { readonly error: string };
+
+/** Reads the sources that these annotations of a workload list. */
+export type ReadHash = (annotations: JsonObject, namespace: string) => Promise<CurrentHash>;
+
+/** How much came back of what another writer dropped or sent otherwise. */
+export interface Restored {
+  readonly variables: number;
+  readonly annotations: number;
+  readonly record: number;
+}
 
 export type Answer =
   | {
       readonly allowed: true;
       readonly operations: readonly JsonOperation[];
+      /** Shown to the writer. */
       readonly warnings: readonly string[];
-      /** How many marks come back. */
-      readonly restored: { readonly variables: number; readonly annotations: number; readonly record: number };
+      readonly restored: Restored;
+      /** Of the template's config hash. `set`: it is the current one. `kept`: the one that is stored, or none. */
       readonly hash: 'set' | 'kept' | 'none';
     }
   | { readonly allowed: false; readonly code: number; readonly message: string };
