@@ -5,6 +5,7 @@ import { CONTROLLER_OPTIONS } from '../src/config/options/controller.ts';
 import { GROUPS, type Group, type Option } from '../src/config/options/option.ts';
 import { type OptionTable, rowsOf } from '../src/config/options/option-table.ts';
 import type { MetricTable } from '../src/telemetry/metric.ts';
+import { ADMISSION_METRICS } from '../src/telemetry/metric-tables/admission.ts';
 import { CONTROLLER_METRICS } from '../src/telemetry/metric-tables/controller.ts';
 import { PROCESS_METRICS } from '../src/telemetry/metric-tables/process.ts';
 
@@ -14,7 +15,7 @@ import { PROCESS_METRICS } from '../src/telemetry/metric-tables/process.ts';
  */
 test.each([
   ['flags.md', () => options(CONTROLLER_OPTIONS)],
-  ['metrics.md', () => metrics({ ...CONTROLLER_METRICS, ...PROCESS_METRICS })],
+  ['metrics.md', () => metrics({ ...CONTROLLER_METRICS, ...ADMISSION_METRICS, ...PROCESS_METRICS })],
 ])('docs/%s lists exactly what there is', async (name, render) => {
   const path = join(import.meta.dirname, '../docs', name);
   const [before, after] = readFileSync(path, 'utf8').split(/(?<=<!-- list -->\n)[\s\S]*(?=<!-- end of list -->\n)/);

@@ -98,8 +98,13 @@ export class KubeClient {
   }
 
   /** As `get`, but the data of a Secret are bytes, which are overwritten after `use`. */
-  async read<T = KubeObject>(resource: Resource, ref: ObjectRef, use: (object: T) => void): Promise<void> {
-    const call = { ...callOf('get', resource, ref), secret: isSecret(resource) };
+  async read<T = KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    use: (object: T) => void,
+    options: ReadOptions = {},
+  ): Promise<void> {
+    const call = { ...callOf('get', resource, ref, options), secret: isSecret(resource) };
     const { value, erase } = await this.#transport.erasable<T>(call);
     try {
       use(value);

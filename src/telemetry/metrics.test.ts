@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { counter } from './metric.ts';
+import { ADMISSION_METRICS, type AdmissionMetrics } from './metric-tables/admission.ts';
 import { CONTROLLER_METRICS, type ControllerMetrics, controllerMetrics } from './metric-tables/controller.ts';
 import { createMetrics } from './metrics.ts';
 
@@ -125,4 +126,20 @@ test('a process shows the metrics of its own table and those about itself, and n
   expect(lines).toContain('calls_total{code="200"} 1');
   const others = lines.filter((line) => line.startsWith('# TYPE') && !/ (process|nodejs)_/.test(line));
   expect(others).toEqual(['# TYPE calls_total counter']);
+});
+
+test('two tables in one registry: each part of the program takes the names of its own', () => {
+  const both = createMetrics({ ...CONTROLLER_METRICS, ...ADMISSION_METRICS });
+  const controller: ControllerMetrics = both;
+  const admission: AdmissionMetrics = both;
+  controller.increment('reloader_retries_total');
+  admission.increment('attune_admission_restored_marks_total', { mark: 'record' });
+  // @ts-expect-error: a name of the other table.
+  admission.increment('reloader_retries_total');
+  const lines = both.render().split('\n');
+  expect(lines).toContain('reloader_retries_total 2');
+  expect(lines).toContain('attune_admission_restored_marks_total{mark="record"} 1');
+  expect(lines.filter((line) => line.startsWith('process_start_time_seconds '))).toHaveLength(1);
+  const alone: AdmissionMetrics = createMetrics(ADMISSION_METRICS);
+  expect(alone.render()).toContain('attune_admission_registered 0');
 });

@@ -1,4 +1,5 @@
 import { listIn, objectIn, textIn } from '../../api/json.ts';
+import { isSubdomain } from './subdomain.ts';
 
 /** Kubernetes label selectors: `k`, `!k`, `k=v`, `k==v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k>1`, `k<1`. */
 interface Requirement {
@@ -69,13 +70,12 @@ function satisfies({ operator, values }: Requirement, value: string | undefined)
 
 const INTEGER = /^[-+]?\d{1,18}$/;
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const PREFIX = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
 /** What the API server would refuse. */
 function keyProblem({ key }: Requirement): string | undefined {
   const slash = key.indexOf('/');
   const prefix = key.slice(0, Math.max(slash, 0));
-  const prefixed = slash < 0 || (prefix.length <= 253 && PREFIX.test(prefix));
+  const prefixed = slash < 0 || isSubdomain(prefix);
   return prefixed && NAME.test(key.slice(slash + 1)) ? undefined : `"${key}" is no label key`;
 }
 

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
+import type { Exchange } from '../../../test/support/scripted-api.ts';
+import { startClient } from '../../../test/support/scripted-client.ts';
+import { virtualClock } from '../../../test/support/virtual-clock.ts';
+import { DEFAULT_KEYS, SAP_LISTS } from '../../api/annotations.ts';
+import type { SourceKind } from '../../api/sources.ts';
+import { createObjectParser } from '../../model/object-parser.ts';
+import { createDigest, sha256Hex } from '../../runtime/digest.ts';
+import { ADMISSION_METRICS } from '../../telemetry/metric-tables/admission.ts';
+import { createMetrics } from '../../telemetry/metrics.ts';
+import { createLiveHash, type LiveHashDeps } from './live-hash.ts';
+
+const parser = createObjectParser({ keys: DEFAULT_KEYS, compat: false, digest: createDigest(Buffer.alloc(32, 7)) });
+
+const object = (name: string, uid: string, resourceVersion: string, data: Readonly<Record<string, string>>) => ({
+  metadata: { namespace: 'shop', name, uid, resourceVersion },
+  data,
+});
+const APP = object('app-config', '3f2b6a5e-8c1d-4b1f-9a55-0d6f2a9c1e10', '48213', { level: 'debug' });
+const DB = object('db', '9b7c1d2e-4f5a-4c3b-8d21-77aa10fe4402', '77', { pin: 'MTIzNA==' });
+const TLS = object('tls', 'c0ffee00-1234-4abc-9def-000000000001', '1002', { key: 'c2VjcmV0' });
+const STORED: Readonly<Record<string, unknown>> = {
+  '/api/v1/namespaces/shop/configmaps/app-config': APP,
+  '/api/v1/namespaces/shop/secrets/db': DB,
+  '/api/v1/namespaces/shop/secrets/tls': TLS,
+};
+/** As the engine sees it. */
+const fingerprint = (kind: SourceKind, of: typeof APP) => parser.source(kind, of, true, undefined).fingerprint?.exact;
+
+const fromStore = (exchange: Exchange): void => {
+  const found = STORED[exchange.path];
+  if (found) exchange.json(200, found);
+  else exchange.status(404, 'NotFound');
+};
+
+async function start(answer: (exchange: Exchange) => void = fromStore, deps: Partial<LiveHashDeps> = {}) {
+  const { client, api } = await startClient(answer);
+  const clock = virtualClock();
+  const metrics = createMetrics(ADMISSION_METRICS);
+  const live = createLiveHash({ client, parser, mayStore: () => true, clock, metrics, ...deps });
+  return {
+    api,
+    clock,
+    hash: (configMaps: unknown, secrets?: unknown, namespace = 'shop') =>
+      live({ [SAP_LISTS.ConfigMap]: configMaps, [SAP_LISTS.Secret]: secrets }, namespace),
+    paths: () => api.requests.map(({ path }) => path.replace(/^.*\/shop\//, '')).sort(),
+    count: (result: string) => {
+      const [, value] =
+        new RegExp(`attune_admission_live_reads_total{result="${result}"} (\\d+)`).exec(metrics.render()) ?? [];
+      return Number(value);
+    },
+  };
+}
+
+describe('the hash', () => {
+  test('by version is the one of SAP', async () => {
+    const { hash } = await start();
+    expect(await hash('app-config', 'db,tls')).toMatchObject({
+      versions: 'dadf3bb58622f672d26c8e4d4aaf1f5fe9c9c37b79a17667effe44e9d4f3d067',
+    });
+    // An absent one counts.
+    expect(await hash('nope')).toMatchObject({
+      versions: 'f1172e3ebed7e5fd3c95a8764cddfe3ba2515a8f4d6e708643b4976d81f7b587',
+    });
+  });
+
+  test('by content has the fingerprints that the engine compares', async () => {
+    const { hash } = await start();
+    const lines = [
+      `configmap/shop/app-config/${fingerprint('ConfigMap', APP)}\n`,
+      'configmap/shop/nope/\n',
+      `secret/shop/db/${fingerprint('Secret', DB)}\n`,
+    ];
+    expect(await hash('app-config,nope', 'db')).toMatchObject({ content: sha256Hex(lines.join('')) });
+  });
+
+  test('by content has the version of a source whose fingerprint may not be stored', async () => {
+    const { hash } = await start(fromStore, { mayStore: (id) => id !== 'Secret/db' });
+    const lines = [
+      `configmap/shop/app-config/${fingerprint('ConfigMap', APP)}\n`,
+      `secret/shop/db/${DB.metadata.uid}.77\n`,
+      `secret/shop/tls/${fingerprint('Secret', TLS)}\n`,
+    ];
+    expect(await hash('app-config', 'db,tls')).toMatchObject({ content: sha256Hex(lines.join('')) });
+  });
+
+  test('names with blanks: trimmed by content, taken as they are by version', async () => {
+    const { hash, paths } = await start();
+    const blank = await hash('app-config', 'db, tls');
+    expect(blank).toMatchObject({ versions: 'a1cd9a83b006374eed13d1935773631ab98b1c8f52420d7fc3ee1c5465073f0f' });
+    expect(await hash('app-config', 'db,tls')).toMatchObject({ content: (blank as { content: string }).content });
+    expect(paths().filter((path) => path.endsWith('tls'))).toHaveLength(2);
+  });
+
+  test('of nothing', async () => {
+    const { hash, api } = await start();
+    const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+    expect(await hash(7)).toEqual({ content: empty, versions: empty });
+    expect(api.requests).toHaveLength(0);
+  });
+});
+
+describe('what is read', () => {
+  test('each source once, however often it is listed', async () => {
+    const { hash, paths, count } = await start();
+    await hash('app-config,app-config, app-config,nope', 'db,app-config');
+    expect(paths()).toEqual(['configmaps/app-config', 'configmaps/nope', 'secrets/app-config', 'secrets/db']);
+    expect([count('success'), count('error'), count('timeout')]).toEqual([4, 0, 0]);
+  });
+
+  test.each([
+    ['Upper'],
+    ['a_b'],
+    ['..'],
+    ['a/b'],
+    ['a b'],
+    ['-a'],
+    ['a.'],
+    ['a..b'],
+    ['x'.repeat(254)],
+    ['ü'],
+    ['a\n'],
+  ])('no object can be called %j: absent without a request', async (name) => {
+    const { hash, api } = await start();
+    expect(await hash(name)).toEqual({
+      content: sha256Hex(`configmap/shop/${name.trim()}/\n`),
+      versions: sha256Hex(`configmap/shop/${name}/\n`),
+    });
+    expect(api.requests.map(({ path }) => path)).toEqual(name === 'a\n' ? [expect.stringMatching(/\/a$/)] : []);
+  });
+
+  test.each([[''], ['..'], ['a/b']])('nor a namespace %j', async (namespace) => {
+    const { hash, api } = await start();
+    expect(await hash('app-config', '', namespace)).toMatchObject({ content: expect.any(String) });
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test('many at once, but not all', async () => {
+    const held: Exchange[] = [];
+    const full = Promise.withResolvers<void>();
+    let letAll = false;
+    const { hash } = await start((exchange) => {
+      if (letAll) return exchange.status(404, 'NotFound');
+      if (held.push(exchange) === 32) full.resolve();
+    });
+    const done = hash(Array.from({ length: 100 }, (_, index) => `n${index}`).join());
+    await full.promise;
+    expect(held).toHaveLength(32);
+    letAll = true;
+    for (const exchange of held) exchange.status(404, 'NotFound');
+    expect(await done).toMatchObject({ content: expect.any(String) });
+  });
+});
+
+describe('what cannot be told', () => {
+  test('a source that may not be read: the error names it and says why', async () => {
+    const { hash, count } = await start((exchange) =>
+      exchange.path.includes('/secrets/') ? exchange.status(403, 'Forbidden', 'no get') : fromStore(exchange),
+    );
+    const { error } = (await hash('app-config', 'db')) as { error: string };
+    expect(error).toMatch(/^Secret shop\/db cannot be read: .*403 Forbidden: no get$/);
+    expect([count('error'), count('timeout')]).toEqual([1, 0]);
+  });
+
+  test.each([
+    ['a server that is in trouble', (exchange: Exchange) => exchange.status(500, 'InternalError')],
+    ['an object that is none', (exchange: Exchange) => exchange.json(200, ['pin'])],
+    ['an answer that breaks off', (exchange: Exchange) => exchange.cut()],
+  ])('%s', async (_, answer) => {
+    const { hash, clock } = await start(answer);
+    expect(await hash('app-config', 'db')).toEqual({ error: expect.stringContaining(' cannot be read: ') });
+    expect(clock.timers).toBe(0);
+  });
+
+  test('a server that takes too long: the calls are called off, all together', async () => {
+    const held: Exchange[] = [];
+    const both = Promise.withResolvers<void>();
+    const { hash, clock, count } = await start((exchange) => {
+      if (held.push(exchange) === 2) both.resolve();
+    });
+    const done = hash('app-config', 'db');
+    await both.promise;
+    clock.advance(499);
+    expect(held.map(({ closed }) => closed)).toEqual([false, false]);
+    clock.advance(1);
+    expect(await done).toEqual({
+      error: 'ConfigMap shop/app-config cannot be read: the API server has not answered within 500 ms',
+    });
+    await eventually(() => held.every(({ closed }) => closed)).toBe(true);
+    expect([count('success'), count('error'), count('timeout')]).toEqual([0, 0, 1]);
+  });
+});

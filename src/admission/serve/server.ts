@@ -1,0 +1,122 @@
+import type { AddressInfo, Socket } from 'node:net';
+import { https } from '../../runtime/node-http.ts';
+import { createResponder, type ResponderDeps, type ResponderLimits } from './responder.ts';
+
+export interface AdmissionServerDeps extends ResponderDeps {
+  /** A host of '' is all interfaces. */
+  readonly listen: { readonly host: string; readonly port: number };
+}
+
+export interface AdmissionServer {
+  /** Waits for the first certificate, listens, and returns the port. Rejects if the port cannot be had, or after `stop`. */
+  start(): Promise<number>;
+  /** PEM. From the next handshake on; connections that are open live on. Throws for what is none, or does not belong together. */
+  useCertificate(certificate: { readonly cert: string; readonly key: string }): void;
+  /** Undefined while it does not listen. */
+  port(): number | undefined;
+  /** Answers what has arrived, and ends all connections; those that will not end, soon. */
+  stop(): Promise<void>;
+}
+
+const MIB = 1024 ** 2;
+
+/** Anybody in the cluster can connect: nobody may hold a connection, or memory, for nothing. */
+export const LIMITS = {
+  bodyBytes: 7 * MIB,
+  roomBytes: 32 * MIB,
+  headerBytes: 16 * 1024,
+  connections: 2048,
+  handshakeMs: 5000,
+  headersMs: 5000,
+  /** Head and body together. */
+  requestMs: 5000,
+  /** How often the two before are looked at. */
+  checkMs: 1000,
+  /** Without a byte in either direction while a request is under way. */
+  silentMs: 10_000,
+  /** Between two requests. The API server ends its connections after 90 s: it shall be the one who does. */
+  idleMs: 120_000,
+  /** The API server gives up after 3 s. */
+  answerMs: 2500,
+  stopMs: 2000,
+} as const satisfies ResponderLimits & Readonly<Record<string, number>>;
+
+export type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
+
+// Has to be said with each certificate.
+const MIN_VERSION = 'TLSv1.2';
+
+/** HTTPS for the API server: `POST /mutate` with a review, `GET /readyz`, and nothing else. */
+export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits = LIMITS): AdmissionServer {
+  const { listen, clock, log } = deps;
+  const respond = createResponder(deps, limits);
+  const certified = Promise.withResolvers<void>();
+  const sockets = new Set<Socket>();
+  let isStopping = false;
+
+  const server = https.createServer(
+    {
+      minVersion: MIN_VERSION,
+      handshakeTimeout: limits.handshakeMs,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: limits.checkMs,
+      keepAliveTimeout: limits.idleMs,
+      maxHeaderSize: limits.headerBytes,
+    },
+    (request, response) => {
+      void respond(request, response, () => isStopping);
+    },
+  );
+  server.maxConnections = limits.connections;
+  server.timeout = limits.silentMs;
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('tlsClientError', ({ message }: Error) => log.debug('TLS handshake failed', { error: message }));
+  const portNow = (): number | undefined => (server.address() as AddressInfo | null)?.port;
+
+  return {
+    async start() {
+      await certified.promise;
+      if (isStopping) throw new Error('admission was stopped before it began to listen');
+      const { host, port } = listen;
+      const listening = Promise.withResolvers<void>();
+      server.once('listening', listening.resolve);
+      server.on('error', (error: NodeJS.ErrnoException) => {
+        listening.reject(new Error(cannotListen(listen, error), { cause: error }));
+        if (server.listening) log.error('the admission port has an error', { error: error.message });
+      });
+      server.listen({ port, ...(host === '' ? {} : { host }) });
+      await listening.promise;
+      log.info('serving admission', { host, port: portNow() });
+      return portNow() ?? port;
+    },
+    useCertificate({ cert, key }) {
+      server.setSecureContext({ cert, key, minVersion: MIN_VERSION });
+      certified.resolve();
+    },
+    port: portNow,
+    async stop() {
+      isStopping = true;
+      certified.resolve();
+      if (!server.listening) return;
+      // Ends idle connections at once.
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const callOff = clock.after(limits.stopMs, () => {
+        for (const socket of sockets) socket.destroy();
+      });
+      await closed;
+      callOff();
+    },
+  };
+}
+
+function cannotListen({ host, port }: AdmissionServerDeps['listen'], { code, message }: NodeJS.ErrnoException): string {
+  const where = `cannot serve admission on ${host}:${port}`;
+  if (code === 'EADDRINUSE')
+    return `${where}: another process has the port; end it, or name a free one with --admission-listen`;
+  if (code === 'EACCES') return `${where}: not allowed; name a port above 1023 with --admission-listen`;
+  return `${where}: ${message}; --admission-listen says where`;
+}
