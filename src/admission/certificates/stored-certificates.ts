@@ -50,10 +50,11 @@ export function dataOf({ authorities, leaf }: Certificates): Readonly<Record<str
   return Object.fromEntries(FILES.map((name, at) => [name, Buffer.from(texts[at] ?? '').toString('base64')]));
 }
 
-/** What the API server has to trust, as the Secret says it now; '' if there is none. */
+/** What the API server has to trust, as the Secret says it now, whichever replica wrote it. Fails if it says nothing. */
 export async function storedBundle(client: Pick<KubeClient, 'get'>, ref: Required<ObjectRef>): Promise<string> {
-  const secret = await readSecret(client, ref);
-  return text(secret?.data?.['ca.crt']);
+  const bundle = text((await readSecret(client, ref))?.data?.['ca.crt']);
+  if (bundle === '') throw new Error(`Secret ${ref.namespace}/${ref.name} has no certificates yet`);
+  return bundle;
 }
 
 /** Undefined: there is none. */
