@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   controller: ['api', 'domain', 'runtime', 'telemetry', 'kube', 'model'],
   admission: ['api', 'domain', 'runtime', 'telemetry', 'kube', 'model'],
   sandbox: ['api', 'runtime', 'kube'],
-  cli: ['api', 'domain', 'config', 'runtime', 'telemetry', 'kube', 'model', 'controller', 'sandbox'],
+  cli: ['api', 'domain', 'config', 'runtime', 'telemetry', 'kube', 'model', 'controller', 'admission', 'sandbox'],
   'main.ts': ['cli'],
 };
 

@@ -13,6 +13,7 @@ export interface KubeObject {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
     readonly managedFields?: readonly {
+      readonly manager?: string;
       readonly time?: string;
       readonly fieldsV1?: Readonly<Record<string, unknown>>;
     }[];

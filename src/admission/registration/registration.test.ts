@@ -1,0 +1,335 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Exchange, scriptedApi } from '../../../test/support/scripted-api.ts';
+import { virtualClock } from '../../../test/support/virtual-clock.ts';
+import { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { counter, gauge } from '../../telemetry/metric.ts';
+import { createMetrics } from '../../telemetry/metrics.ts';
+import type { Registration } from './entries.ts';
+import { keepRegistered, type RegistrationDeps } from './registration.ts';
+
+const TARGET = { name: 'attune-admission', namespace: 'attune', url: '' };
+const SERVICE = { service: { name: 'attune-admission', namespace: 'attune', path: '/mutate', port: 443 } };
+const NAMES = ['workloads.admission.attune.dev', 'cronjobs.admission.attune.dev'];
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+type Webhook = NonNullable<Registration['webhooks']>[number];
+
+/** One registration, on a server that knows as much of apply as is needed here. */
+class RegistrationServer {
+  webhooks: readonly Webhook[] | undefined;
+  writer = 'attune-install';
+  /** What came over the wire, in the order in which it came: policies, and whether they were trusted. */
+  readonly applied: string[] = [];
+  forbidden: readonly string[] = [];
+  /** Called after each apply: for somebody who undoes it at once. */
+  afterApply: (() => void) | undefined;
+  #version = 1;
+
+  answer({ verb, query, body, json, status }: Exchange): void {
+    if (this.forbidden.includes(verb)) status(403, 'Forbidden');
+    else if (!this.webhooks) status(404, 'NotFound');
+    else if (verb === 'get') json(200, this.#object());
+    else {
+      const sent = JSON.parse(body) as Registration;
+      expect([query.get('fieldManager'), query.get('force')]).toEqual(['attune-admission', 'true']);
+      if (sent.metadata.resourceVersion !== `${this.#version}`) status(409, 'Conflict');
+      else {
+        this.#apply(sent.webhooks ?? []);
+        json(200, this.#object());
+        this.afterApply?.();
+      }
+    }
+  }
+
+  /** Somebody else writes: to every entry the same. */
+  set(writer: string, { caBundle, failurePolicy }: { caBundle?: string; failurePolicy?: string }, names = NAMES): void {
+    this.writer = writer;
+    this.#version += 1;
+    const clientConfig = { ...SERVICE, ...(caBundle && { caBundle }) };
+    this.webhooks = names.map((name) => ({ name, clientConfig, failurePolicy: failurePolicy ?? 'Ignore' }));
+  }
+
+  #apply(sent: readonly Webhook[]): void {
+    this.#version += 1;
+    const [first] = sent;
+    this.applied.push(`${first?.failurePolicy} ${Buffer.from(first?.clientConfig?.caBundle ?? '', 'base64')}`.trim());
+    this.webhooks = (this.webhooks ?? []).map((entry) => {
+      const given = sent.find(({ name }) => name === entry.name);
+      return { ...entry, ...given, clientConfig: { ...entry.clientConfig, ...given?.clientConfig } };
+    });
+  }
+
+  #object() {
+    const managedFields = [
+      { manager: 'attune-admission', time: '2030-01-01T00:00:02Z' },
+      { manager: 'helm', time: '2029-01-01T00:00:01Z' },
+      { manager: this.writer, time: '2030-01-01T00:00:01Z' },
+    ];
+    const metadata = { name: TARGET.name, uid: 'u', resourceVersion: `${this.#version}`, managedFields };
+    return { metadata, webhooks: this.webhooks };
+  }
+
+  get state(): string {
+    const each = (this.webhooks ?? []).map(
+      ({ failurePolicy, clientConfig }) => `${failurePolicy} ${Buffer.from(clientConfig.caBundle ?? '', 'base64')}`,
+    );
+    return [...new Set(each)].join();
+  }
+}
+
+const cleanUp: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanUp.splice(0).reverse()) await clean();
+});
+
+const TABLE = {
+  attune_admission_registered: gauge([], ''),
+  attune_admission_registration_repairs_total: counter([], ''),
+  attune_other: counter(['a'], ''),
+};
+
+async function start(given: Partial<RegistrationDeps> = {}) {
+  const server = new RegistrationServer();
+  const api = await scriptedApi((exchange) => server.answer(exchange));
+  const client = new KubeClient(api.connection);
+  const own = virtualClock();
+  let resting = 0;
+  const clock: Clock = {
+    ...own,
+    after(ms, fn) {
+      resting += 1;
+      const cancel = own.after(ms, fn);
+      return () => {
+        resting -= 1;
+        cancel();
+      };
+    },
+  };
+  const lines: string[] = [];
+  const say = (line: string) => void lines.push(line);
+  const probes: string[] = [];
+  let wake = () => {};
+  const metrics = createMetrics(TABLE);
+  const world = { bundle: 'one', isUp: true };
+  const deps: RegistrationDeps = {
+    client,
+    target: TARGET,
+    failurePolicy: 'Fail',
+    bundle: () => world.bundle,
+    probe: async () => {
+      probes.push(server.state);
+      if (!world.isUp) throw new Error('connection refused');
+    },
+    onBundleChange: (changed) => {
+      wake = changed;
+    },
+    clock,
+    log: { debug: say, info: say, warn: say, error: say },
+    metrics,
+    ...given,
+  };
+  const run = () => {
+    const stop = new AbortController();
+    const running = keepRegistered(deps, stop.signal);
+    cleanUp.push(
+      () => api[Symbol.asyncDispose](),
+      () => client.close(),
+      () => running,
+      () => stop.abort(),
+    );
+  };
+  const quiet = async () => {
+    for (let turns = 0; turns < 5; turns = resting === 1 ? turns + 1 : 0) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  };
+  const live = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 1000) {
+      await quiet();
+      own.advance(Math.min(1000, left));
+    }
+    await quiet();
+  };
+  const value = (name: string): string | undefined =>
+    metrics.render().match(new RegExp(`^attune_admission_${name} (.*)$`, 'm'))?.[1];
+  return { server, world, lines, probes, live, quiet, run, value, wake: () => wake() };
+}
+
+const INSTALLED = { failurePolicy: 'Ignore' };
+
+describe('a registration that was just installed', () => {
+  it('learns whom to trust under Ignore, and Fail last, each after the endpoint has answered', async () => {
+    const { server, run, quiet, probes, value, lines } = await start();
+    server.set('attune-install', INSTALLED);
+    run();
+    await quiet();
+    expect(server.applied).toEqual(['Ignore one', 'Fail one']);
+    expect(probes).toEqual(['Ignore ', 'Ignore one']);
+    expect(server.state).toBe('Fail one');
+    expect([value('registered'), value('registration_repairs_total')]).toEqual(['1', '0']);
+    expect(lines).toEqual(['admission is registered']);
+  });
+
+  it('is left alone until the endpoint answers', async () => {
+    const { server, world, run, live, value, lines } = await start();
+    server.set('attune-install', INSTALLED);
+    world.isUp = false;
+    run();
+    await live(30_000);
+    expect(server.applied).toEqual([]);
+    expect(value('registered')).toBe('0');
+    expect(lines).toEqual(['admission is not registered before its endpoint answers over TLS: connection refused']);
+    world.isUp = true;
+    await live(12_000);
+    expect(server.state).toBe('Fail one');
+  });
+
+  it('keeps Ignore where that is wanted', async () => {
+    const { server, run, quiet } = await start({ failurePolicy: 'Ignore' });
+    server.set('attune-install', INSTALLED);
+    run();
+    await quiet();
+    expect(server.applied).toEqual(['Ignore one']);
+  });
+
+  it('gets its policy only, where somebody else says whom to trust', async () => {
+    const { server, run, quiet } = await start({ bundle: () => '' });
+    server.set('cainjector', { ...INSTALLED, caBundle: base64('theirs') });
+    run();
+    await quiet();
+    expect(server.applied).toEqual(['Fail']);
+    expect(server.state).toBe('Fail theirs');
+  });
+
+  it('is not written to if it was done already', async () => {
+    const { server, run, live } = await start();
+    server.set('attune-admission', { failurePolicy: 'Fail', caBundle: base64('one') });
+    run();
+    await live(60_000);
+    expect(server.applied).toEqual([]);
+  });
+});
+
+describe('a new bundle of our own', () => {
+  it('is put there at once, under the policy that is there, and is no repair', async () => {
+    const { server, world, run, quiet, wake, value } = await start();
+    server.set('attune-install', INSTALLED);
+    run();
+    await quiet();
+    world.bundle = 'one and two';
+    wake();
+    await quiet();
+    expect(server.applied.slice(2)).toEqual(['Fail one and two']);
+    expect(value('registration_repairs_total')).toBe('0');
+  });
+
+  it('of another replica is no change by somebody else', async () => {
+    const { server, world, run, quiet, live } = await start();
+    server.set('attune-install', INSTALLED);
+    run();
+    await quiet();
+    world.bundle = 'two';
+    server.set('attune-admission', { failurePolicy: 'Fail', caBundle: base64('two') });
+    await live(12_000);
+    expect(server.applied).toHaveLength(2);
+  });
+});
+
+describe('somebody else', () => {
+  it('empties it: repaired at the next look, with Ignore in between', async () => {
+    const { server, run, quiet, live, value, lines } = await start();
+    server.set('attune-install', INSTALLED);
+    run();
+    await quiet();
+    server.set('argocd-controller', INSTALLED);
+    await live(10_000);
+    expect(server.applied.slice(2)).toEqual(['Ignore one', 'Fail one']);
+    expect(value('registration_repairs_total')).toBe('1');
+    expect(lines.filter((line) => line.includes('keeps changing'))).toEqual([]);
+  });
+
+  it('changes the policy alone: put back in one step', async () => {
+    const { server, run, quiet, live } = await start();
+    server.set('attune-install', INSTALLED);
+    run();
+    await quiet();
+    server.set('kubectl-edit', { failurePolicy: 'Ignore', caBundle: base64('one') });
+    await live(10_000);
+    expect(server.applied.slice(2)).toEqual(['Fail one']);
+  });
+
+  it('empties it again and again: once a minute, and one sentence that says who and what to do', async () => {
+    const { server, run, quiet, live, value, lines } = await start();
+    server.set('attune-install', INSTALLED);
+    run();
+    await quiet();
+    for (let at = 0; at < 300; at += 5) {
+      server.set('argocd-controller', INSTALLED);
+      await live(5000);
+    }
+    const repairs = Number(value('registration_repairs_total'));
+    expect(repairs).toBeGreaterThanOrEqual(4);
+    expect(repairs).toBeLessThanOrEqual(6);
+    const sentences = lines.filter((line) => line.includes('keeps changing'));
+    expect(sentences).toHaveLength(1);
+    expect(sentences[0]).toContain('"argocd-controller" keeps changing caBundle or failurePolicy');
+    expect(sentences[0]).toContain('ignoreDifferences');
+  });
+
+  it('undoes each write at once: two writes a minute, and not as many as there is time for', async () => {
+    const { server, run, live } = await start();
+    server.set('attune-install', INSTALLED);
+    server.afterApply = () => server.set('operator', INSTALLED);
+    run();
+    await live(120_000);
+    expect(server.applied.length).toBeLessThanOrEqual(8);
+  });
+});
+
+describe('what is amiss is said once, with the cure, and looked at again', () => {
+  it.each<[string, (server: RegistrationServer) => void, string]>([
+    ['no registration', () => {}, 'there is no MutatingWebhookConfiguration attune-admission'],
+    ['no entry of ours', (server) => server.set('x', {}, ['a.example']), 'has no entry whose name ends in .admission.'],
+    [
+      'no right to look',
+      (server) => {
+        server.forbidden = ['get'];
+      },
+      'get mutatingwebhookconfigurations. Allow get and patch of the one named attune-admission',
+    ],
+    [
+      'no right to write',
+      (server) => {
+        server.set('x', {});
+        server.forbidden = ['patch'];
+      },
+      'patch mutatingwebhookconfigurations. Allow get and patch of the one named attune-admission',
+    ],
+  ])('%s', async (_, spoil, sentence) => {
+    const { server, run, live, lines, value } = await start();
+    spoil(server);
+    run();
+    await live(60_000);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(sentence);
+    expect(value('registered')).toBe('0');
+    server.forbidden = [];
+    server.set('attune-install', INSTALLED);
+    await live(12_000);
+    expect(server.state).toBe('Fail one');
+  });
+
+  it('a registration that leads elsewhere is not made to refuse writes', async () => {
+    const { server, run, live, lines } = await start({ target: { ...TARGET, url: 'https://attune.example' } });
+    server.set('attune-install', INSTALLED);
+    run();
+    await live(20_000);
+    expect(server.applied).toEqual([]);
+    expect(lines).toEqual([
+      'MutatingWebhookConfiguration attune-admission leads to Service attune/attune-admission, port 443, path /mutate, ' +
+        'and this Attune is at https://attune.example/mutate: run attune admission install, or set ' +
+        'attune.admission.enabled in the chart, with the flags of this Attune',
+    ]);
+  });
+});

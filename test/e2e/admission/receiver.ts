@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterAll } from 'vitest';
+import { makeAuthority, makeLeaf } from '../../../src/admission/certificates/make-certificates.ts';
+
+interface Review {
+  readonly request: {
+    readonly uid: string;
+    readonly operation: string;
+    readonly name: string;
+    readonly kind: { readonly kind: string };
+  };
+}
+
+/** An endpoint that allows every request, and remembers it; it ends with the test file. */
+export async function receiver() {
+  const times = { nowMs: Date.now(), notAfterMs: Date.now() + 3_600_000 };
+  const authority = await makeAuthority(times);
+  const leaf = await makeLeaf(authority, ['127.0.0.1'], times);
+  const calls: string[] = [];
+  const server = createServer(leaf, async (request, response) => {
+    const { uid, operation, kind, name } = (JSON.parse((await request.toArray()).join('')) as Review).request;
+    calls.push(`${operation} ${kind.kind} ${name}`);
+    const answer = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: { uid, allowed: true } };
+    response.end(JSON.stringify(answer));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `https://127.0.0.1:${port}`, bundle: authority.cert, calls };
+}
