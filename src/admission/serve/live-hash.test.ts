@@ -4,6 +4,7 @@ import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import { DEFAULT_KEYS, SAP_LISTS } from '../../api/annotations.ts';
+import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import { createObjectParser } from '../../model/object-parser.ts';
 import { createDigest, sha256Hex } from '../../runtime/digest.ts';
@@ -41,6 +42,7 @@ async function start(answer: (exchange: Exchange) => void = fromStore, deps: Par
   const live = createLiveHash({ client, parser, mayStore: () => true, clock, metrics, ...deps });
   return {
     api,
+    client,
     clock,
     hash: (configMaps: unknown, secrets?: unknown, namespace = 'shop') =>
       live({ [SAP_LISTS.ConfigMap]: configMaps, [SAP_LISTS.Secret]: secrets }, namespace),
@@ -139,15 +141,17 @@ describe('what is read', () => {
   test('many at once, but not all', async () => {
     const held: Exchange[] = [];
     const full = Promise.withResolvers<void>();
-    let letAll = false;
-    const { hash } = await start((exchange) => {
-      if (letAll) return exchange.status(404, 'NotFound');
+    let isOpen = false;
+    const { hash, client } = await start((exchange) => {
+      if (isOpen || exchange.path.endsWith('/probe')) return exchange.status(404, 'NotFound');
       if (held.push(exchange) === 32) full.resolve();
     });
     const done = hash(Array.from({ length: 100 }, (_, index) => `n${index}`).join());
     await full.promise;
+    // What was sent before has arrived before.
+    await client.get(CONFIG_MAPS, { name: 'probe' }).catch(() => {});
     expect(held).toHaveLength(32);
-    letAll = true;
+    isOpen = true;
     for (const exchange of held) exchange.status(404, 'NotFound');
     expect(await done).toMatchObject({ content: expect.any(String) });
   });

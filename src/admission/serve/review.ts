@@ -38,8 +38,10 @@ function hasTooManyValues(body: Buffer): boolean {
   if (body.length <= MOST_VALUES) return false;
   let count = 0;
   for (const byte of BEFORE_VALUES) {
-    for (let at = body.indexOf(byte); at >= 0; at = body.indexOf(byte, at + 1)) count += 1;
-    if (count > MOST_VALUES) return true;
+    for (let at = body.indexOf(byte); at >= 0; at = body.indexOf(byte, at + 1)) {
+      count += 1;
+      if (count > MOST_VALUES) return true;
+    }
   }
   return false;
 }
