@@ -26,6 +26,9 @@ export const OWN_FLAGS = {
   impact: [OUTPUT],
   doctor: [OUTPUT],
   resume: [],
+  'admission install': [OUTPUT, { name: 'dry-run', bare: true }],
+  'admission uninstall': [],
+  'admission status': [OUTPUT],
   version: [OUTPUT],
   sandbox: [
     { name: 'name' },

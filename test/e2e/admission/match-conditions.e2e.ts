@@ -60,7 +60,7 @@ interface Parts {
   readonly metadata?: object;
   readonly template?: object;
   readonly env?: readonly object[];
-  readonly spec?: object | string;
+  readonly spec?: object;
 }
 
 function object(kind: Kind, name: string, { metadata = {}, template = {}, env, spec }: Parts = {}) {
@@ -86,7 +86,9 @@ async function callsFor(kind: Kind, parts: Parts, edit: object = { touched: 'yes
   calls.length = 0;
   await admin.patch(`${pathOf(kind)}/${name}`, { metadata: { labels: edit } });
   const mine = (list: readonly string[]) => list.filter((call) => call.endsWith(` ${name}`));
-  return [...mine(created), ...mine(calls)].map((call) => call.split(' ')[0] ?? '');
+  // A write that lost a race comes again.
+  const verbs = [...mine(created), ...mine(calls)].map((call) => call.split(' ')[0] ?? '');
+  return [...new Set(verbs)];
 }
 
 const ALL: readonly Kind[] = ['Deployment', 'CronJob', 'Rollout', 'DeploymentConfig'];
@@ -143,22 +145,18 @@ test('in a namespace that is not watched, and of a status, nothing is seen', asy
   await admin.create(pathOf('Deployment'), object('Deployment', 'scaled', { env: [MARK] }));
   await admin.patch(`${pathOf('Deployment')}/scaled/scale`, { spec: { replicas: 1 } });
   await admin.patch(`${pathOf('Deployment')}/scaled/status`, { metadata: { annotations: { a: 'b' } } });
-  expect(calls.filter((call) => !call.includes('UPDATE Deployment scaled') || call.includes('Scale'))).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
 describe('an odd object gives no error', () => {
-  test.each<[string, Kind, Parts['spec']]>([
+  test.each<[string, Kind, object]>([
     [
       'a Rollout that borrows a template',
       'Rollout',
       { workloadRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' } },
     ],
-    [
-      'annotations that are no map',
-      'Rollout',
-      { template: { metadata: { annotations: 'odd' }, spec: { containers: [] } } },
-    ],
-    ['a spec that is a text', 'DeploymentConfig', 'odd'],
+    ['annotations that are a text', 'DeploymentConfig', { template: { metadata: { annotations: 'odd' } } }],
+    ['an empty spec', 'DeploymentConfig', {}],
     ['a template that is null', 'DeploymentConfig', { template: null }],
     ['a template that is a number', 'DeploymentConfig', { template: 5 }],
     ['metadata that are a list', 'DeploymentConfig', { template: { metadata: ['odd'], spec: {} } }],
@@ -171,10 +169,10 @@ describe('an odd object gives no error', () => {
       { template: { spec: { containers: [{ env: [{}, 5, { name: 7 }] }] } } },
     ],
   ])('%s', async (_, kind, spec) => {
-    expect(await callsFor(kind, { ...(spec !== undefined && { spec }) })).toEqual([]);
+    expect(await callsFor(kind, { spec })).toEqual([]);
   });
 
-  const many = (containers: number, variables: number): Parts['spec'] => {
+  const many = (containers: number, variables: number): object => {
     const env = Array.from({ length: variables }, () => ({ name: 'A' }));
     const all = Array.from({ length: containers }, (_, at) => ({ name: `c${at}`, image: 'app', env }));
     const app = { app: 'many' };
@@ -193,6 +191,6 @@ describe('an odd object gives no error', () => {
     [1000, 60, ['UPDATE']],
     [1001, 1, ['UPDATE']],
   ])('%d containers with %d variables each', { timeout: 120_000 }, async (containers, variables, expected) => {
-    expect(await callsFor('Deployment', { spec: many(containers, variables) as object })).toEqual(expected);
+    expect(await callsFor('Deployment', { spec: many(containers, variables) })).toEqual(expected);
   });
 });

@@ -14,14 +14,18 @@ export interface Answer {
 }
 
 /** A command line as a user with this access would type it. */
-export function commandLine(access: ApiAccess = controlPlane(), env: Readonly<Record<string, string>> = {}) {
+export function commandLine(
+  access: ApiAccess = controlPlane(),
+  env: Readonly<Record<string, string>> = {},
+  run: typeof runCli = runCli,
+) {
   const folder = mkdtempSync(join(tmpdir(), 'attune-cli-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const kubeconfig = join(folder, 'kubeconfig');
   writeKubeconfig(kubeconfig, 'e2e', access);
   return async (...argv: readonly string[]): Promise<Answer> => {
     const answer = { stdout: '', stderr: '' };
-    const code = await runCli(argv, {
+    const code = await run(argv, {
       env: { KUBECONFIG: kubeconfig, ...env },
       stdout: (text) => {
         answer.stdout += text;
