@@ -99,6 +99,11 @@ describe('a workload', () => {
   it('of a kind that SAP’s program does not know begins to roll', () => {
     const [difference] = look({ [SECRETS]: 'db' }, {}, {}, 'CronJob')?.differences ?? [];
     expect(difference).toContain('does not know the kind');
+    const compat = { settings: settings(['--compat=sap']) };
+    expect(look({ [SECRETS]: 'db' }, {}, compat, 'CronJob')).toMatchObject({
+      differences: [],
+      remarks: [expect.stringContaining('neither')],
+    });
   });
 
   it('that Attune does not watch ends to roll, unless it never did', () => {

@@ -63,7 +63,9 @@ function compare(kind: WorkloadKind, { metadata }: KubeObject, asWritten: Listed
   if (disabling !== undefined) {
     return { differences: [], remarks: [`its label ${disabling} says no: neither rolls it`] };
   }
-  const leftOut = SAP_KINDS.includes(kind.kind) ? leftOutBy(labels, namespace, basis) : 'it does not know the kind';
+  const isKnown = SAP_KINDS.includes(kind.kind);
+  if (!isKnown && settings.sapCompat) return { differences: [], remarks: ['neither knows the kind'] };
+  const leftOut = isKnown ? leftOutBy(labels, namespace, basis) : 'it does not know the kind';
   const [unwatched] = namespaceNotWatchedBecause(namespace, basis.labelsOf(namespace), settings);
   const remarks = hasEmptyNames(asWritten) ? ['an empty name is listed; it stands for nothing'] : [];
   if (unwatched) {
