@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseSettings } from '../../../src/config/parse-settings.ts';
-import { controlPlane } from '../../support/sandbox.ts';
+import { api, controlPlane } from '../../support/sandbox.ts';
 import { CHART, containerOf, helmOrThrow, type Manifest, only, refusal, render, type Values } from './helm.ts';
 
 const NAME = 'shop-attune-admission';
@@ -125,6 +125,9 @@ describe('with admission', () => {
     const { secretName, issuerRef, dnsNames } = only(manifests, 'Certificate', NAME)['spec'];
     expect(issuerRef).toEqual({ name: 'ca', kind: 'ClusterIssuer' });
     expect(dnsNames).toContain(`${NAME}.tools.svc`);
+    expect(only(manifests, 'MutatingWebhookConfiguration').metadata.annotations).toEqual({
+      'cert-manager.io/inject-ca-from': `tools/${NAME}`,
+    });
     const pod = only(manifests, 'Deployment')['spec'].template.spec;
     const { certDir } = settingsOf(manifests).admissionServer;
     const { name } = pod.containers[0].volumeMounts.find((each: { mountPath: string }) => each.mountPath === certDir);
@@ -138,10 +141,34 @@ describe('with admission', () => {
   it.each<[string, Values, string]>([
     ['cert-manager without an issuer', admission({ certManager: { enabled: true } }), 'needs issuerRef.name'],
     ['a webhook instead of rollouts', admission({}, { reloader: { webhookUrl: 'http://hook' } }), 'Remove one of them'],
+    [
+      'a selector that a registration cannot express',
+      admission({}, { reloader: { namespaceSelector: 'size>3' } }),
+      'Give these namespaces a label',
+    ],
     ['another policy', admission({ failurePolicy: 'Refuse' }), '/attune/admission/failurePolicy'],
     ['a misspelt value', admission({ failPolicy: 'Fail' }), 'failPolicy'],
   ])('%s is refused', async (_, values, why) => {
     expect(await refusal(values)).toContain(why);
+  });
+
+  it.each<[string, Values]>([
+    [
+      'all kinds',
+      admission({}, { reloader: { isArgoRollouts: true, namespaceSelector: 'tier in (web,api),!legacy' } }),
+    ],
+    ['one namespace and no CronJobs', admission({}, { reloader: { watchGlobally: false, ignoreCronJobs: true } })],
+    ['only SAP’s annotations', admission({ marks: false, failurePolicy: 'Fail' })],
+  ])('%s: the API server accepts the registration, which trusts nobody yet and refuses nothing', async (_, values) => {
+    const registration = only(await render(values), 'MutatingWebhookConfiguration', NAME);
+    const path = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations?dryRun=All';
+    const { webhooks } = (await api().create(path, registration)) as unknown as Manifest;
+    for (const webhook of webhooks) {
+      expect(webhook).toMatchObject({ failurePolicy: 'Ignore', sideEffects: 'None', reinvocationPolicy: 'IfNeeded' });
+      expect(webhook.clientConfig).toEqual({
+        service: { name: NAME, namespace: 'tools', path: '/mutate', port: 443 },
+      });
+    }
   });
 
   it('one replica alone is told after the installation, and two are not', async () => {
