@@ -179,5 +179,6 @@ describe('with admission', () => {
     expect(one).toContain('writes to concerned workloads are refused');
     const two = await notes(admission());
     expect(two).not.toContain('PLEASE CHECK');
+    expect(two).toContain('attune admission status');
   });
 });
