@@ -22,11 +22,6 @@ export const REPLICATION_CONTROLLERS: Resource = core('replicationcontrollers', 
 export const REPLICA_SETS: Resource = { ...core('replicasets', 'ReplicaSet'), group: 'apps' };
 export const EVENTS: Resource = core('events', 'Event');
 export const LEASES: Resource = { ...core('leases', 'Lease'), group: 'coordination.k8s.io' };
-export const MUTATING_WEBHOOK_CONFIGURATIONS: Resource = {
-  ...core('mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'),
-  group: 'admissionregistration.k8s.io',
-  namespaced: false,
-};
 export const SECRET_PROVIDER_CLASSES: Resource = {
   ...core('secretproviderclasses', 'SecretProviderClass'),
   group: CSI,

@@ -1,3 +1,4 @@
+import { ENTRY_SUFFIX } from '../../admission/registration/manifest.ts';
 import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { parseSelector, type Selector } from '../../domain/text/selector.ts';
@@ -22,9 +23,8 @@ export interface SapRegistration {
 }
 
 const IMAGE = /(?:^|\/)pod-reloader(?:[@:]|$)/;
-/** The names of the entries in the registrations: SAP's, and ours. */
+/** The name of the entry in SAP's registration. */
 const SAP_WEBHOOK = 'mutate.apps.k8s.io';
-const OWN_WEBHOOK = /\.admission\.attune\.dev$/;
 
 export function sapPrograms(deployments: readonly KubeObject[]): readonly SapProgram[] {
   return deployments.flatMap((object) => {
@@ -54,7 +54,7 @@ export function sapRegistrations(configurations: readonly KubeObject[]): readonl
 /** The registrations that are Attune's. */
 export const ownRegistrations = (configurations: readonly KubeObject[]): readonly string[] =>
   configurations
-    .filter((object) => webhooksOf(object).some(({ name }) => OWN_WEBHOOK.test(textIn(name))))
+    .filter((object) => webhooksOf(object).some(({ name }) => textIn(name).endsWith(ENTRY_SUFFIX)))
     .map(({ metadata }) => `MutatingWebhookConfiguration ${metadata.name}`);
 
 const webhooksOf = (configuration: KubeObject) => listIn(objectIn(configuration)['webhooks']).map(objectIn);

@@ -1,6 +1,7 @@
+import { REGISTRATIONS } from '../../admission/registration/manifest.ts';
 import { WORKLOAD_KINDS } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, type Resource } from '../../api/resources.ts';
+import { NAMESPACES, type Resource } from '../../api/resources.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { listAll } from '../../model/list-all.ts';
@@ -49,11 +50,11 @@ export async function examineSap(
 ): Promise<SapReport | undefined> {
   const unread: string[] = [];
   const read = async (resource: Resource, so: string, scope: { readonly namespace?: string } = {}) => {
-    const objects = await listAll(client, resource, scope, resource !== MUTATING_WEBHOOK_CONFIGURATIONS);
+    const objects = await listAll(client, resource, scope, resource !== REGISTRATIONS);
     if (!objects) unread.push(`${resource.plural}: this user may not list them, so ${so}`);
     return objects ?? [];
   };
-  const configurations = await read(MUTATING_WEBHOOK_CONFIGURATIONS, 'what SAP leaves out is not known');
+  const configurations = await read(REGISTRATIONS, 'what SAP leaves out is not known');
   const registrations = sapRegistrations(configurations);
   const programs = sapPrograms(at.deployments ?? []);
   const labelsOf =
