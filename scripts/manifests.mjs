@@ -1,13 +1,16 @@
-// Renders deploy/attune.yaml from the chart's defaults: node scripts/manifests.mjs. With --check it writes nothing and fails
-// when the file differs from what it would write.
+// Renders deploy/attune.yaml from the chart's defaults, after the conditions that the chart takes from the program: node
+// scripts/manifests.mjs. With --check it writes nothing and fails when a file differs from what it would write.
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { parseAllDocuments, stringify } from 'yaml';
+import { matchCondition } from '../src/admission/registration/match-conditions.ts';
+import { kindNamed } from '../src/api/kinds.ts';
 import { environment } from '../src/config/load.ts';
 import { findBinaries } from '../src/sandbox/binaries/binaries.ts';
 
-const FILE = 'deploy/attune.yaml';
+const CONDITIONS = 'charts/attune/files/match-conditions.json';
+const MANIFESTS = 'deploy/attune.yaml';
 const HEADER = '# Rendered from charts/attune by scripts/manifests.mjs; change the chart instead.\n';
 const NAMESPACE = {
   apiVersion: 'v1',
@@ -22,6 +25,18 @@ function withoutHelm(manifest) {
   return manifest;
 }
 
+/** For the two places where a pod template can be: with the marks, and for SAP's lists alone. */
+function conditions() {
+  const of = (kind) => {
+    const { templatePath } = kindNamed(kind);
+    return {
+      marks: matchCondition(templatePath, true).expression,
+      lists: matchCondition(templatePath, false).expression,
+    };
+  };
+  return `${JSON.stringify({ workloads: of('Deployment'), cronjobs: of('CronJob') }, null, 2)}\n`;
+}
+
 async function render() {
   const say = (line) => process.stderr.write(`${line}\n`);
   const { helm } = await findBinaries(['helm'], { env: environment() }, say);
@@ -31,9 +46,12 @@ async function render() {
   return HEADER + [NAMESPACE, ...manifests].map((manifest) => stringify(manifest)).join('---\n');
 }
 
-const rendered = await render();
-if (!process.argv.includes('--check')) await writeFile(FILE, rendered);
-else if ((await readFile(FILE, 'utf8')) !== rendered) {
-  process.stderr.write(`${FILE} differs from the chart. Run: node scripts/manifests.mjs\n`);
+async function keep(file, text) {
+  if (!process.argv.includes('--check')) return await writeFile(file, text);
+  if ((await readFile(file, 'utf8')) === text) return;
+  process.stderr.write(`${file} is out of date. Run: node scripts/manifests.mjs\n`);
   process.exitCode = 1;
 }
+
+await keep(CONDITIONS, conditions());
+await keep(MANIFESTS, await render());

@@ -49,7 +49,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "attune.podLabels" -}}
 {{- $selector := include "attune.matchLabels" . | fromYaml -}}
 {{- $own := dict "app.kubernetes.io/name" (include "attune.name" .) "app.kubernetes.io/instance" .Release.Name -}}
-{{- merge $selector (.Values.reloader.deployment.labels | default dict) $own | toYaml -}}
+{{- merge $selector ((include "attune.deployment" . | fromYaml).labels | default dict) $own | toYaml -}}
 {{- end -}}
 
 {{- define "attune.serviceAccountName" -}}
@@ -73,9 +73,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
-{{/* Upstream accepts both spellings: plain names and {name: …}. */}}
+{{/* Upstream accepts both spellings: plain names and {name: …}. SAP has them at the top. */}}
 {{- define "attune.imagePullSecrets" -}}
-{{- range .Values.global.imagePullSecrets }}
+{{- range concat (.Values.global.imagePullSecrets | default list) (.Values.imagePullSecrets | default list) }}
 {{- if kindIs "map" . }}
 - name: {{ .name }}
 {{- else }}

@@ -55,6 +55,7 @@ Arguments that say what is watched; the controller and the hook before removal s
 {{- if include "attune.highlyAvailable" . }}
 - "--enable-ha=true"
 {{- end }}
+{{- include "attune.admissionArgs" . }}
 {{- include "attune.ownArgs" . }}
 {{- end -}}
 
@@ -92,6 +93,9 @@ KUBERNETES_NAMESPACE: {valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
 {{- end }}
 {{- if .Values.reloader.enableMetricsByNamespace }}
 METRICS_COUNT_BY_NAMESPACE: {value: enabled}
+{{- end }}
+{{- if include "attune.admits" . }}
+ATTUNE_ADMISSION_NAME: {value: {{ include "attune.admissionName" . | quote }}}
 {{- end }}
 {{- with include "attune.heapMiB" . }}
 NODE_OPTIONS: {value: "--max-old-space-size={{ . }}"}
@@ -158,7 +162,7 @@ quarter of the rest is for buffers.
 
 {{/* Ours, or the user's whole: half of each could ask for more than it allows. Null means none. */}}
 {{- define "attune.resources" -}}
-{{- $resources := .Values.reloader.deployment.resources | default dict -}}
+{{- $resources := (include "attune.deployment" . | fromYaml).resources | default dict -}}
 {{- if or (kindIs "map" $resources.requests) (kindIs "map" $resources.limits) -}}
 {{- range $part, $quantities := pick $resources "requests" "limits" -}}
 {{- range $name, $quantity := $quantities -}}

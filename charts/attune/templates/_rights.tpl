@@ -107,6 +107,13 @@ somebody's home too. Creating cannot be limited to names.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create]
+{{- if and (include "attune.admits" .) (not (include "attune.certManaged" .)) }}
+# The certificate that Attune makes for admission.
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [{{ include "attune.admissionName" . }}-cert]
+  verbs: [get, update]
+{{- end }}
 {{- if include "attune.highlyAvailable" . }}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]

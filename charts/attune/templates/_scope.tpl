@@ -10,9 +10,37 @@
 {{- if not (or (kindIs "invalid" .) (eq (toString .) "")) -}}true{{- end -}}
 {{- end -}}
 
-{{/* "true" or nothing. More than one replica is only safe with an election, so asking for replicas asks for it. */}}
+{{/* As the user says, here or by SAP's name. Otherwise one; with admission two, for with one nobody answers while its node is drained. */}}
+{{- define "attune.replicas" -}}
+{{- $asked := .Values.reloader.deployment.replicas -}}
+{{- if include "attune.isGiven" .Values.replicaCount -}}{{- $asked = .Values.replicaCount -}}{{- end -}}
+{{- if include "attune.isGiven" $asked -}}{{- int $asked -}}
+{{- else if include "attune.admits" . -}}2
+{{- else -}}1
+{{- end -}}
+{{- end -}}
+
+{{/* "true" or nothing. More than one replica is only safe with an election, so asking for replicas asks for it; so does admission, which is replaced without a gap. */}}
 {{- define "attune.highlyAvailable" -}}
-{{- if or .Values.reloader.enableHA (gt (int .Values.reloader.deployment.replicas) 1) -}}true{{- end -}}
+{{- if or .Values.reloader.enableHA (gt (include "attune.replicas" . | int) 1) (include "attune.admits" .) -}}true{{- end -}}
+{{- end -}}
+
+{{/* The PodDisruptionBudget as it was asked for, here or by SAP's names; its chart has one as soon as there are two replicas, and so has admission. */}}
+{{- define "attune.budget" -}}
+{{- $ours := .Values.reloader.podDisruptionBudget | default dict -}}
+{{- $theirs := .Values.pdb | default dict -}}
+{{- $budget := pick $theirs "labels" "annotations" -}}
+{{- range $bound := list "maxUnavailable" "minAvailable" -}}
+{{- $value := get $ours $bound -}}
+{{- if not (include "attune.isGiven" $value) -}}{{- $value = get $theirs $bound -}}{{- end -}}
+{{- if include "attune.isGiven" $value -}}{{- $_ := set $budget $bound $value -}}{{- end -}}
+{{- end -}}
+{{- $wanted := include "attune.isOn" $ours.enabled -}}
+{{- if and (not (include "attune.isGiven" $ours.enabled)) (gt (include "attune.replicas" . | int) 1) -}}
+{{- $wanted = include "attune.isOn" $theirs.enabled -}}
+{{- if not (include "attune.isGiven" $theirs.enabled) -}}{{- $wanted = include "attune.admits" . -}}{{- end -}}
+{{- end -}}
+{{- if $wanted -}}{{- set $budget "enabled" true | toYaml -}}{{- end -}}
 {{- end -}}
 
 {{/* JSON list of the namespaces to watch, own one included; empty in the other modes. */}}
@@ -50,17 +78,28 @@
 {{- fail "The defaults of this chart are missing, as after `helm upgrade --reuse-values` on a release of another chart. Use --reset-then-reuse-values, or --reset-values with --values." -}}
 {{- end -}}
 {{- $image := printf "%s %s" .Values.image.repository .Values.image.name -}}
-{{- if regexMatch "(^|[/ ])stakater/reloader($|[@: -])" $image -}}
-{{- fail "image.repository or image.name still names stakater/reloader, which is another program. Remove both from your values, or set them to the place of Attune's image. Where helm remembers them: --reset-then-reuse-values with --set image.repository=REGISTRY/attune,image.name=attune." -}}
+{{- with regexFind "(^|[/ ])(stakater/reloader|sap/pod-reloader)($|[@: -])" $image | regexFind "[a-z]+/[a-z-]*[a-z]" -}}
+{{- printf "image.repository or image.name still names %s, which is another program. Remove both from your values, or set them to the place of Attune's image. Where helm remembers them: --reset-then-reuse-values with --set image.repository=REGISTRY/attune,image.name=attune." . | fail -}}
 {{- end -}}
-{{- if and (eq .Values.image.repository "attune") (not .Values.global.imageRegistry) (or .Values.image.digest (hasPrefix "v1." (toString .Values.image.tag))) -}}
-{{- fail "image.tag or image.digest is set and image.repository is not: they are left over from Stakater's image. Remove both from your values, and set image.repository to the place of Attune's image." -}}
+{{- if and (eq .Values.image.repository "attune") (not .Values.global.imageRegistry) (or .Values.image.digest (regexMatch "^v[01][.]" (toString .Values.image.tag))) -}}
+{{- fail "image.tag or image.digest is set and image.repository is not: they are left over from another program's image. Remove both from your values, and set image.repository to the place of Attune's image." -}}
 {{- end -}}
 {{- if and .Values.reloader.ignoreSecrets .Values.reloader.ignoreConfigMaps -}}
 {{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left to watch. Set one of them to false." -}}
 {{- end -}}
 {{- if and .Values.reloader.watchGlobally (include "attune.namespaces" . | fromJsonArray) -}}
 {{- fail "reloader.namespaces limits what is watched, reloader.watchGlobally does not. Set reloader.watchGlobally=false, or empty reloader.namespaces." -}}
+{{- end -}}
+{{- with include "attune.sapRefusals" . | trim -}}
+{{- printf "These values are of SAP pod-reloader's chart and mean nothing here:\n%s" . | fail -}}
+{{- end -}}
+{{- if include "attune.admits" . -}}
+{{- if .Values.reloader.webhookUrl -}}
+{{- fail "attune.admission.enabled keeps what a rollout left on a workload, and with reloader.webhookUrl nothing is rolled. Remove one of them." -}}
+{{- end -}}
+{{- if and (include "attune.certManaged" .) (not ((.Values.attune.admission.certManager).issuerRef).name) -}}
+{{- fail "attune.admission.certManager needs issuerRef.name, an Issuer or ClusterIssuer of yours. Without one, leave certManager off: Attune then makes certificates of its own and renews them." -}}
+{{- end -}}
 {{- end -}}
 {{- with .Values.reloader.webhookUrl -}}
 {{- /* What some tool fills in after rendering is let through. */ -}}

@@ -1,14 +1,16 @@
 {{/* Values that are accepted but do less, or more, than they seem to. One line each. */}}
 {{- define "attune.warnings" -}}
 {{- $r := .Values.reloader -}}
-{{- $d := $r.deployment -}}
-{{- $budget := $r.podDisruptionBudget | default dict -}}
+{{- $d := include "attune.deployment" . | fromYaml -}}
+{{- $budget := include "attune.budget" . | fromYaml -}}
+{{- $admission := dict -}}
+{{- if include "attune.admits" . -}}{{- $admission = .Values.attune.admission -}}{{- end -}}
 {{- /* Not kubeVersion in Chart.yaml: a renderer without a cluster takes some old version for granted, and would stop. */ -}}
 {{- if semverCompare "<1.21.0-0" .Capabilities.KubeVersion.Version }}
 * Kubernetes {{ .Capabilities.KubeVersion.Version }} is older than 1.21, the oldest that Attune knows: it serves no batch/v1 CronJobs and no policy/v1 PodDisruptionBudgets.
 {{- end }}
-{{- if and (gt (int $d.replicas) 1) (not $r.enableHA) }}
-* reloader.deployment.replicas is {{ $d.replicas }} without reloader.enableHA: leader election was switched on. Say enableHA=true to silence this.
+{{- if and (gt (int $d.replicas) 1) (not $r.enableHA) (not $admission) }}
+* {{ include "attune.isGiven" .Values.replicaCount | empty | ternary "reloader.deployment.replicas" "replicaCount" }} is {{ $d.replicas }} without reloader.enableHA: leader election was switched on. Say enableHA=true to silence this.
 {{- end }}
 {{- if and (not $r.watchGlobally) (or $r.ignoreNamespaces $r.namespaceSelector) }}
 * reloader.ignoreNamespaces and namespaceSelector only count with watchGlobally=true; they were left out.
@@ -18,6 +20,12 @@
 {{- end }}
 {{- if and $r.webhookUrl (or $r.autoReloadAll $r.reloadOnDelete $r.custom_annotations) }}
 * reloader.webhookUrl replaces reloading: annotations and autoReloadAll have no effect beside it.
+{{- end }}
+{{- if and $admission (lt (int $d.replicas) 2) }}
+* attune.admission with one replica: nobody answers while it is away, and {{ eq (toString $admission.failurePolicy) "Fail" | ternary "writes to concerned workloads are refused" "other writers can undo a reload" }}. Set reloader.deployment.replicas=2.
+{{- end }}
+{{- if and $admission (semverCompare "<1.28.0-0" .Capabilities.KubeVersion.Version) }}
+* Kubernetes {{ .Capabilities.KubeVersion.Version }} knows no matchConditions (1.28): Attune is asked about every write of a workload, also of those that did not ask for anything.
 {{- end }}
 {{- if and (include "attune.isOn" $budget.enabled) (eq (int $d.replicas) 1) (or (eq (toString $budget.minAvailable) "1") (eq (toString $budget.maxUnavailable) "0")) }}
 * The PodDisruptionBudget with one replica forbids draining its node.
@@ -53,18 +61,19 @@
 {{/* Keys that nothing reads: misspelt, in the wrong place, or of a chart of another time. */}}
 {{- define "attune.unreadKeys" -}}
 {{- $known := dict
+  "" (splitList " " "global nameOverride fullnameOverride namespace image attune reloader kubernetes replicaCount imagePullSecrets nodeSelector affinity topologySpreadConstraints defaultHostNameSpreadPolicy defaultZoneSpreadPolicy tolerations priorityClassName podSecurityContext podAnnotations podLabels securityContext resources dnsPolicy hostNetwork pdb webhook")
   "reloader" (splitList " " "autoReloadAll isArgoRollouts isOpenshift ignoreSecrets ignoreConfigMaps ignoreJobs ignoreCronJobs reloadOnCreate reloadOnDelete syncAfterRestart reloadStrategy ignoreNamespaces namespaceSelector resourceLabelSelector logFormat logLevel watchGlobally namespaces enableHA enablePProf pprofAddr enableCSIIntegration enableMetricsByNamespace readOnlyRootFileSystem legacy matchLabels webhookUrl custom_annotations deployment service rbac serviceAccount serviceMonitor podMonitor podDisruptionBudget netpol verticalPodAutoscaler")
-  "reloader.deployment" (splitList " " "replicas revisionHistoryLimit hostUsers nodeSelector affinity tolerations topologySpreadConstraints priorityClassName runtimeClassName schedulerName dnsConfig annotations labels pod securityContext containerSecurityContext env livenessProbe readinessProbe resources gomemlimitOverride gomaxprocsOverride automountServiceAccountToken volumes volumeMounts") -}}
+  "reloader.deployment" (splitList " " "replicas revisionHistoryLimit hostUsers nodeSelector affinity tolerations topologySpreadConstraints priorityClassName runtimeClassName schedulerName dnsConfig dnsPolicy hostNetwork annotations labels pod securityContext containerSecurityContext env livenessProbe readinessProbe resources gomemlimitOverride gomaxprocsOverride automountServiceAccountToken volumes volumeMounts") -}}
 {{- $cures := dict
   "reloader.volumes" "it belongs under reloader.deployment."
   "reloader.volumeMounts" "it belongs under reloader.deployment."
   "reloader.deployment.image" "it is image now, with repository and tag."
   "reloader.deployment.imagePullSecrets" "it is global.imagePullSecrets now."
   "reloader.deployment.extraArgs" "use attune.extraArgs or the value of its own, such as reloader.enableCSIIntegration." -}}
-{{- range $place, $values := dict "reloader" .Values.reloader "reloader.deployment" .Values.reloader.deployment }}
+{{- range $place, $values := dict "" .Values "reloader" .Values.reloader "reloader.deployment" .Values.reloader.deployment }}
 {{- range $key, $value := $values }}
 {{- if not (or (kindIs "invalid" $value) (has $key (get $known $place))) }}
-{{- $path := printf "%s.%s" $place $key }}
+{{- $path := printf "%s.%s" $place $key | trimPrefix "." }}
 * {{ $path }} is not read: {{ get $cures $path | default "is it spelt right?" }}
 {{- end }}
 {{- end }}

@@ -17,7 +17,7 @@ export interface Deployed {
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 // Those of the chart, whatever its name, and the one of Stakater's manifests, in which only the image was changed.
 const LABELS = ['app.kubernetes.io/part-of=attune', 'app.kubernetes.io/name=attune', 'group=com.stakater.platform'];
-const IMAGE = /(?:^|\/)attune(?:[@:]|$)/;
+export const ATTUNE_IMAGE: RegExp = /(?:^|\/)attune(?:[@:]|$)/;
 
 /** In one namespace or in all. Undefined: Deployments may not be listed there. */
 export async function findDeployed(client: KubeClient, namespace?: string): Promise<readonly Deployed[] | undefined> {
@@ -27,7 +27,7 @@ export async function findDeployed(client: KubeClient, namespace?: string): Prom
     const objects = await listAll(client, DEPLOYMENTS, { namespace, labelSelector });
     if (!objects) return undefined;
     for (const object of objects) {
-      found.set(`${object.metadata.namespace}/${object.metadata.name}`, programsOf(object, IMAGE));
+      found.set(`${object.metadata.namespace}/${object.metadata.name}`, programsOf(object, ATTUNE_IMAGE));
     }
   }
   return [...found.values()].flat();

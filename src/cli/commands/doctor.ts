@@ -1,24 +1,29 @@
+import type { KubeObject } from '../../api/objects.ts';
 import { type ParsedSettings, parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
 import type { Deployed } from '../cluster/deployed.ts';
 import { rulings } from '../cluster/ruling-settings.ts';
-import { findInstallations, readCluster } from '../doctor/doctor-cluster.ts';
+import { listDeployments, readCluster, reloadersIn } from '../doctor/doctor-cluster.ts';
 import { type Diagnosis, diagnose, type Reaction } from '../doctor/doctor-findings.ts';
+import { examineSap, type SapReport } from '../doctor/sap-report.ts';
+import { isSapDifferent, sapText } from '../doctor/sap-text.ts';
 import type { Request } from '../request.ts';
 
 const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
 
-Reads a cluster in which Stakater Reloader is installed and tells, workload by workload, whether anything would change
-with Attune in its place. Judges by the flags given, else by those of the Reloader in the cluster, else by those of the
-Attune that has taken over; --compat=stakater alone is about Attune in that mode, by the flags that are there. Changes
-nothing. Ends with 0 if nothing would change, with 1 if something would, with 2 if it could not tell.
+Reads a cluster in which Stakater Reloader or SAP pod-reloader is installed and tells, workload by workload, whether
+anything would change with Attune in its place. Judges by the flags given, else by those of the Reloader in the cluster,
+else by those of the Attune that has taken over; --compat=stakater or --compat=sap alone is about Attune in that mode, by
+the flags that are there. Changes nothing. Ends with 0 if nothing would change, with 1 if something would, with 2 if it
+could not tell.
 
   -o, --output json           for programs
 ${clusterUsage('all namespaces')}`;
 
 interface Report {
+  readonly program: 'Stakater Reloader';
   readonly installation: Omit<Deployed, 'parsed'> | undefined;
   readonly judgedBy: string;
   /** Of the Attune that would take over. */
@@ -28,11 +33,11 @@ interface Report {
   readonly diagnoses: readonly Diagnosis[];
 }
 
-type Basis = Omit<Report, 'diagnoses' | 'mode'> & { readonly settings: Settings };
+type Basis = Omit<Report, 'program' | 'diagnoses' | 'mode'> & { readonly settings: Settings };
 
 const COULD_NOT_TELL = 2;
 
-/** `attune doctor`: what would change if Attune took over from Stakater Reloader. */
+/** `attune doctor`: what would change if Attune took over. */
 export const run = clusterCommand({
   name: 'doctor',
   usage: USAGE,
@@ -48,26 +53,40 @@ function readWanted(request: Request): { readonly json: boolean } | string {
   return output === undefined || output === 'json' ? { json: output === 'json' } : `-o knows json, not ${output}`;
 }
 
-/** One report per Reloader; without one, a single report by the flags given or the default ones. */
+/** One report per Reloader; without one, a single report by the flags given or the default ones. One more for SAP's program. */
 async function examine({ json }: { readonly json: boolean }, cluster: Cluster): Promise<number> {
-  const namespace = cluster.request.own.get('namespace');
+  const { client, settings, request, page, io } = cluster;
+  const namespace = request.own.get('namespace');
+  const deployments = await listDeployments(client);
+  const sap = await examineSap(client, settings, { namespace, deployments });
   const reports: Report[] = [];
-  for (const basis of await bases(cluster)) reports.push(await report(cluster.client, basis, namespace));
-  cluster.io.stdout(json ? `${JSON.stringify(reports, null, 2)}\n` : reports.map(text).join('\n'));
-  if (reports.some(({ diagnoses }) => diagnoses.some(isDifferent))) return 1;
-  return reports.some(({ unread }) => unread.length > 0) ? COULD_NOT_TELL : 0;
+  for (const basis of await bases(cluster, deployments)) {
+    if (!sap || !isSapAlone(sap, basis, request)) reports.push(await report(client, basis, namespace));
+  }
+  const texts = [...reports.map(text), ...(sap ? [sapText(sap, page)] : [])];
+  io.stdout(json ? `${JSON.stringify(sap ? [...reports, sap] : reports, null, 2)}\n` : texts.join('\n'));
+  if (reports.some(({ diagnoses }) => diagnoses.some(isDifferent)) || (sap && isSapDifferent(sap))) return 1;
+  return [...reports, ...(sap ? [sap] : [])].some(({ unread }) => unread.length > 0) ? COULD_NOT_TELL : 0;
 }
 
-async function bases(cluster: Cluster): Promise<readonly Basis[]> {
-  const { client, request, settings: given } = cluster;
-  // The mode is Attune's own: Reloader has no such flag, and its other flags still count.
+/** Where only SAP's program is, and nobody asked about Reloader's flags, there is nothing to tell about them. */
+const isSapAlone = (sap: SapReport, { installation, unread }: Basis, request: Request): boolean =>
+  sap.programs.length + sap.registrations.length > 0 &&
+  !hasFlags(request) &&
+  installation === undefined &&
+  unread.length === 0;
+
+/** The mode is Attune's own: Reloader has no such flag, and its other flags still count. */
+const hasFlags = ({ controller }: Request): boolean => controller.some((flag) => !flag.startsWith('--compat='));
+
+async function bases(cluster: Cluster, deployments: readonly KubeObject[] | undefined): Promise<readonly Basis[]> {
+  const { request, settings: given } = cluster;
   const { compat } = given;
-  if (request.controller.some((flag) => !flag.startsWith('--compat='))) {
+  if (hasFlags(request)) {
     return [{ installation: undefined, unread: [], judgedBy: 'Judged by the flags given.', settings: given }];
   }
-  const installations = await findInstallations(client);
-  if (!installations || installations.length === 0)
-    return [await withoutReloader(cluster, installations !== undefined)];
+  const installations = reloadersIn(deployments ?? []);
+  if (installations.length === 0) return [await withoutReloader(cluster, deployments !== undefined)];
   return installations.map(({ parsed, ...installation }) => {
     const { namespace, name, image } = installation;
     const judgedBy = `Stakater Reloader: Deployment ${namespace}/${name}, ${image}`;
@@ -111,7 +130,7 @@ async function report(
     diagnose(kind, object, cluster.sourcesOf(object.metadata.namespace ?? ''), { ...facts, borrowers }),
   );
   const mode = settings.compat ? 'stakater' : 'default';
-  return { ...basis, mode, unread: [...unread, ...cluster.unread], diagnoses };
+  return { program: 'Stakater Reloader', ...basis, mode, unread: [...unread, ...cluster.unread], diagnoses };
 }
 
 const isDifferent = ({ differences, atOnce }: Diagnosis): boolean => differences.length > 0 || atOnce.length > 0;

@@ -17,11 +17,13 @@ import type { SourceList } from './doctor-findings.ts';
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 const IMAGE = /(?:^|\/)stakater\/reloader(?:[-@:]|$)/;
 
-/** Every Stakater Reloader that runs in the cluster. Undefined: this user may not look for them. */
-export async function findInstallations(client: KubeClient): Promise<readonly Deployed[] | undefined> {
-  const objects = await listAll(client, DEPLOYMENTS, {});
-  return objects?.flatMap((object) => programsOf(object, IMAGE));
-}
+/** Among all Deployments of the cluster the reloaders are found. Undefined: this user may not look for them. */
+export const listDeployments = (client: KubeClient): Promise<readonly KubeObject[] | undefined> =>
+  listAll(client, DEPLOYMENTS, {});
+
+/** Every Stakater Reloader among these Deployments. */
+export const reloadersIn = (deployments: readonly KubeObject[]): readonly Deployed[] =>
+  deployments.flatMap((object) => programsOf(object, IMAGE));
 
 /** Everything of one cluster that a diagnosis needs; only ever read. */
 export async function readCluster(client: KubeClient, settings: Settings, only?: string) {

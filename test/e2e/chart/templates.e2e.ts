@@ -11,6 +11,7 @@ import { parseSettings } from '../../../src/config/parse-settings.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/binaries.ts';
 import { controlPlane } from '../../support/sandbox.ts';
 import { CHART, containerOf, helm, helmOrThrow, type Manifest, only, refusal, render, type Values } from './helm.ts';
+import { SAP_DEFAULTS } from './sap.ts';
 import { STAKATER_DEFAULTS } from './stakater.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -32,6 +33,8 @@ const MATRIX: Readonly<Record<string, Values>> = {
   'nothing but Deployments': reloader({ ignoreJobs: true, ignoreCronJobs: true, ignoreSecrets: true }),
   selectors: reloader({ namespaceSelector: 'tier in (web,api),team', resourceLabelSelector: 'reload=yes' }),
   'Stakater’s own defaults': STAKATER_DEFAULTS,
+  'SAP’s own defaults': SAP_DEFAULTS,
+  admission: { attune: { compat: 'stakater,sap', admission: { enabled: true, failurePolicy: 'Fail', drain: '5s' } } },
 };
 
 describe('the values of Stakater’s chart', () => {
