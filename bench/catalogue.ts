@@ -1,4 +1,5 @@
 import type { Scenario } from './scenario.ts';
+import { admission } from './scenarios/admission.ts';
 import { batch } from './scenarios/batch.ts';
 import { churn } from './scenarios/churn.ts';
 import { downtime } from './scenarios/downtime.ts';
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...STAKATER.slice(4),
   faults,
   failOver,
+  admission,
   fanOut5000,
   idle,
   secrets20k,

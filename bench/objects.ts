@@ -66,6 +66,7 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
   RoleBinding: '/apis/rbac.authorization.k8s.io/v1 rolebindings',
   ClusterRole: '/apis/rbac.authorization.k8s.io/v1 clusterroles',
   ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1 clusterrolebindings',
+  MutatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1 mutatingwebhookconfigurations',
 };
 
 export function collectionPath(kind: string, namespace?: string): string {

@@ -13,6 +13,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'watch configuration and roll the workloads that asked for it (the default in a pod)',
     load: () => import('./commands/controller.ts'),
   },
+  admission: {
+    summary: 'keep other writers from undoing a reload; install, uninstall, status',
+    load: () => import('./commands/admission.ts'),
+  },
   explain: { summary: 'why a workload rolls for a source, or does not', load: () => import('./commands/explain.ts') },
   impact: { summary: 'which workloads would roll if a source changed', load: () => import('./commands/impact.ts') },
   doctor: {

@@ -16,20 +16,55 @@ const EXAMPLES = [
   ['attune controller --compat=stakater', 'As Stakater Reloader v1 does it.'],
 ] as const;
 
+const ADMISSION_PURPOSE =
+  'Answers the API server when somebody writes to a workload, so that no other writer can undo a reload: marks and record ' +
+  'of a reload come back in the same request, and the hash of SAP pod-reloader is set. Serves until it is stopped; a ' +
+  'MutatingWebhookConfiguration has to lead there. `attune controller --admission` does both jobs in one process.';
+
+const ADMISSION_EXAMPLES = [
+  ['attune admission install', 'Register it by its Service; -o yaml prints the manifest instead.'],
+  ['attune admission --admission-url=https://10.0.0.5:9443', 'Serve outside the cluster.'],
+  ['attune admission status', 'Whether it is registered, reachable, and until when its certificate is valid.'],
+  ['attune admission uninstall', 'Take the registration away; every write passes as before.'],
+] as const;
+
 /** What `attune controller --help` says: every option, by group. */
-export function controllerHelp(layout: Layout): string {
+export const controllerHelp = (layout: Layout): string =>
+  helpOf(layout, {
+    purpose: PURPOSE,
+    usage: ['attune [controller] [flags]', 'attune controller --help, -h'],
+    groups: Object.keys(GROUPS) as Group[],
+    examples: EXAMPLES,
+  });
+
+/** What `attune admission --help` says. Of the controller's other options it reads those that say what is asked for. */
+export const admissionHelp = (layout: Layout): string =>
+  helpOf(layout, {
+    purpose: ADMISSION_PURPOSE,
+    usage: ['attune admission [flags of the controller]', 'attune admission install | uninstall | status [flags]'],
+    groups: ['admission', 'scope', 'keys', 'process'],
+    examples: ADMISSION_EXAMPLES,
+  });
+
+interface Help {
+  readonly purpose: string;
+  readonly usage: readonly string[];
+  readonly groups: readonly Group[];
+  readonly examples: readonly (readonly [command: string, says: string])[];
+}
+
+function helpOf(layout: Layout, { purpose, usage, groups, examples }: Help): string {
   const paint = painter(layout);
   const rows = rowsOf(CONTROLLER_OPTIONS).map(([, option]) => option);
-  const groups = (Object.keys(GROUPS) as Group[]).map((group) => {
+  const sections = groups.map((group) => {
     const listed = rows.filter((option) => option.group === group);
     return `${paint('bold', GROUPS[group])}\n${listed.map((option) => row(option, layout, paint)).join('')}`;
   });
-  const shown = EXAMPLES.map(([command, says]) => `  ${paint('cyan', command)}\n${indented(says, layout)}`);
-  const help = `attune controller ${paint('cyan', '--help')}, ${paint('cyan', '-h')}`;
+  const shown = examples.map(([command, says]) => `  ${paint('cyan', command)}\n${indented(says, layout)}`);
   return [
-    indented(PURPOSE, layout, 0),
-    `${paint('bold', 'Usage')}\n  attune [controller] [flags]\n  ${help}\n`,
-    ...groups,
+    indented(purpose, layout, 0),
+    `${paint('bold', 'Usage')}\n${usage.map((line) => `  ${line.replace(/--?\w+/g, (flag) => paint('cyan', flag))}\n`).join('')}`,
+    ...sections,
     `${paint('bold', 'Examples')}\n${shown.join('')}`,
   ].join('\n');
 }

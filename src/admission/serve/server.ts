@@ -65,7 +65,8 @@ export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits 
       maxHeaderSize: limits.headerBytes,
     },
     (request, response) => {
-      void respond(request, response, () => isStopping);
+      // Who goes soon takes no further request on this connection: one that is on its way when it ends would be lost.
+      void respond(request, response, () => isStopping || !deps.isReady());
     },
   );
   server.maxConnections = limits.connections;

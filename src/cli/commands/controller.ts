@@ -43,11 +43,12 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     else io.stdout(controllerHelp(layoutFor(io.terminal, io.env)));
     return parsed.problems.length > 0 ? 1 : 0;
   }
-  const { logFormat: format, logLevel: level } = parsed.settings;
+  const { logFormat: format, logLevel: level, admission, admissionServer } = parsed.settings;
+  const stopMs = STOP_MS + (admission ? admissionServer.drainMs : 0);
   const log = createLog({ format, level, write: io.stderr, now: systemClock.wall });
   const leaveAsIs = shrinkAtRest(systemClock);
   try {
-    await endingWithin(STOP_MS, startController(parsed.settings, parsed.warnings, log, io), io.signal, systemClock);
+    await endingWithin(stopMs, startController(parsed.settings, parsed.warnings, log, io), io.signal, systemClock);
     return 0;
   } catch (error) {
     if (io.signal.aborted) return 0;
@@ -65,7 +66,7 @@ export async function startController(
   log: Log,
   io: Io & { readonly onOutcome?: (outcome: Outcome) => void; readonly onReady?: () => void },
 ): Promise<void> {
-  const metrics = controllerMetrics({ byNamespace: settings.metricsByNamespace });
+  const metrics = controllerMetrics({ byNamespace: settings.metricsByNamespace, admission: settings.admission });
   const { kubeconfig, context } = settings;
   const connection = await connect({ kubeconfig, context: context || undefined, env: io.env });
   sayWhoStarts(settings, connection, log);
@@ -92,18 +93,22 @@ export async function startController(
     ? electedLeadership({ client, clock, report: report.system, ...candidate })
     : aloneLeadership();
   let ready = false;
+  // Loaded where it is served: others must not carry it in their memory.
+  const admission = settings.admission
+    ? (await import('../admission/serve.ts')).createAdmission(options, { client, clock, log, metrics })
+    : undefined;
   const server = createServer({
     host: settings.listenAddress,
     port: PORT,
     live: () => leadership.isAlive(),
-    ready: () => ready,
+    ready: () => ready && !io.signal.aborted && admission?.isReady() !== false,
     render: () => metrics.render(),
     log,
     clock,
   });
   server.start();
   void publishMetaInfo(client, settings, log);
-  await runController(
+  const controller = runController(
     {
       options,
       client,
@@ -124,6 +129,7 @@ export async function startController(
     },
     io.signal,
   );
+  await Promise.all([controller, admission?.run(io.signal)]);
   await Promise.all([events.close(FAREWELL_MS), alerts.drain(FAREWELL_MS), webhook?.drain(FAREWELL_MS), server.stop()]);
   client.close();
 }

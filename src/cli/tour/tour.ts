@@ -1,8 +1,10 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { DataObject } from '../../api/objects.ts';
+import { canonicalText, objectAt } from '../../api/json.ts';
+import type { DataObject, KubeObject } from '../../api/objects.ts';
 import { SOURCE_RESOURCES } from '../../api/resources.ts';
 import { parseSettings } from '../../config/parse-settings.ts';
+import type { Settings } from '../../config/settings.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
 import { variableName } from '../../domain/template/marks.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -16,7 +18,8 @@ import { type Layout, layoutFor } from '../terminal/layout.ts';
 import { unlessStopped } from '../terminal/signals.ts';
 import { type Paint, painter, table } from '../terminal/table.ts';
 import { whileWaiting } from '../terminal/waiting-line.ts';
-import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo } from './demo.ts';
+import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo, manifest } from './demo.ts';
+import { admissionFlags, registerAdmission } from './demo-admission.ts';
 import { type PodMarks, waitForRollout } from './demo-rollout.ts';
 
 const OWN_NAMESPACE = 'attune';
@@ -33,6 +36,7 @@ export class Tour {
   readonly #pods = new Map<DemoWorkload, PodMarks>();
   #stepBegan = this.#began;
   #step = 0;
+  #settings: Settings | undefined;
   /** Resolves when the controller has ended; rejects if it ends before `stopController`. */
   controllerEnded: Promise<void> = Promise.resolve();
 
@@ -82,7 +86,7 @@ export class Tour {
   /** Starts the controller in this process, with its log beside those of the sandbox. */
   async startController(kubeconfig: string, dir: string): Promise<void> {
     const env = { KUBECONFIG: kubeconfig, ATTUNE_NAMESPACE: OWN_NAMESPACE, ATTUNE_LISTEN_ADDRESS: '127.0.0.1' };
-    const parsed = parseSettings([], env);
+    const parsed = parseSettings(await admissionFlags(), env);
     if (!parsed.ok) throw new Error(parsed.problems.join('; '));
     const ready = Promise.withResolvers<void>();
     const hooks = { onReady: ready.resolve, onOutcome: (outcome: Outcome) => this.#tell(outcome) };
@@ -92,6 +96,23 @@ export class Tour {
     });
     await unlessStopped(Promise.race([ready.promise, this.controllerEnded]), this.#io.signal);
     this.done('it watches the whole cluster');
+    this.#settings = parsed.settings;
+  }
+
+  /** Somebody writes a manifest that knows nothing of the mark; without admission all pods would be replaced. */
+  async replace(client: KubeClient): Promise<void> {
+    const [web] = DEMO_WORKLOADS as [DemoWorkload];
+    if (this.#settings) await registerAdmission(client, this.#settings, this.#io.signal);
+    const { kind, name } = web;
+    const ref = { namespace: DEMO, name };
+    const before = await client.get(kind, ref);
+    this.detail(`kubectl -n ${DEMO} replace -f ${name}.yaml    # as its author wrote it, without the mark`);
+    const apiVersion = `${kind.group}/${kind.version}`;
+    const after = await client.replace(kind, ref, { apiVersion, kind: kind.kind, ...manifest(web) });
+    const templateOf = (object: KubeObject): string => canonicalText(objectAt(object, kind.templatePath));
+    if (templateOf(after) !== templateOf(before)) throw new Error(`${nameOf(web)} has another template`);
+    await this.#checkUntouched(client, web);
+    this.done('admission put the mark back in the same request: nothing restarts');
   }
 
   async stopController(): Promise<void> {

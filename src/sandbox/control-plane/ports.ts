@@ -10,8 +10,7 @@ const LAST = 32_000;
 export async function freePorts(): Promise<Ports> {
   const taken = new Set<number>();
   const next = async () => {
-    let port = randomInt(FIRST, LAST);
-    while (taken.has(port) || !(await isFree(port))) port = randomInt(FIRST, LAST);
+    const port = await freePort(taken);
     taken.add(port);
     return port;
   };
@@ -22,6 +21,13 @@ export async function freePorts(): Promise<Ports> {
     controllerManager: await next(),
     scheduler: await next(),
   };
+}
+
+/** The same, one of them, and none of these. */
+export async function freePort(taken: ReadonlySet<number> = new Set()): Promise<number> {
+  let port = randomInt(FIRST, LAST);
+  while (taken.has(port) || !(await isFree(port))) port = randomInt(FIRST, LAST);
+  return port;
 }
 
 function isFree(port: number): Promise<boolean> {

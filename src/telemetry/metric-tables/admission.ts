@@ -1,5 +1,5 @@
 import { counter, gauge, histogram } from '../metric.ts';
-import type { Metrics } from '../metrics.ts';
+import { createMetrics, type Metrics } from '../metrics.ts';
 
 /** The metrics of admission: of a server alone, or beside those of the controller in whose process it runs. */
 export const ADMISSION_METRICS = {
@@ -45,3 +45,5 @@ export const ADMISSION_METRICS = {
 } as const;
 
 export type AdmissionMetrics = Metrics<typeof ADMISSION_METRICS>;
+
+export const admissionMetrics = (): AdmissionMetrics => createMetrics(ADMISSION_METRICS);

@@ -1,5 +1,6 @@
 import { counter, gauge, histogram } from '../metric.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
+import { ADMISSION_METRICS, type AdmissionMetrics } from './admission.ts';
 
 /** The controller's metrics. The first part has Stakater's names, labels and buckets, so that dashboards keep working. */
 export const CONTROLLER_METRICS = {
@@ -98,5 +99,12 @@ export const CONTROLLER_METRICS = {
 
 export type ControllerMetrics = Metrics<typeof CONTROLLER_METRICS>;
 
-export const controllerMetrics = (options: { readonly byNamespace: boolean }): ControllerMetrics =>
-  createMetrics(CONTROLLER_METRICS, options.byNamespace ? [] : ['reloader_reload_executed_total_by_namespace']);
+/** Those of the process in which the controller runs; `admission`: together with those of admission. */
+export function controllerMetrics(options: {
+  readonly byNamespace: boolean;
+  readonly admission?: boolean;
+}): ControllerMetrics & AdmissionMetrics {
+  const off = options.byNamespace ? [] : (['reloader_reload_executed_total_by_namespace'] as const);
+  const unserved = options.admission ? [] : (Object.keys(ADMISSION_METRICS) as (keyof typeof ADMISSION_METRICS)[]);
+  return createMetrics({ ...CONTROLLER_METRICS, ...ADMISSION_METRICS }, [...off, ...unserved]);
+}

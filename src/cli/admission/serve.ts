@@ -1,0 +1,32 @@
+import { Admission } from '../../admission/admission.ts';
+import type { Settings } from '../../config/settings.ts';
+import { ownKey } from '../../controller/ledger/own-key.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { AdmissionMetrics } from '../../telemetry/metric-tables/admission.ts';
+
+export interface ServeDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: AdmissionMetrics;
+}
+
+/** Admission by the settings, with the key of the ledger. */
+export function createAdmission(settings: Settings, deps: ServeDeps): Admission {
+  const { client, log } = deps;
+  const { ownNamespace, compat, sapCompat, keys, autoReloadAll, admissionServer } = settings;
+  if (ownNamespace === '' && (admissionServer.certDir === '' || admissionServer.url === '')) {
+    throw new Error(
+      'admission has no namespace for its Service and certificate: set POD_NAMESPACE or ATTUNE_NAMESPACE',
+    );
+  }
+  const tell = {
+    keyless: () => log.warn('no key of the ledger: config hashes of Secrets go by their version'),
+    weakKey: () => log.warn('the key of the ledger was too short, and is replaced'),
+  };
+  const ledgerKey = (signal: AbortSignal) => ownKey(client, { ownNamespace, compat }, tell, signal);
+  const rules = { keys, compat, sapCompat, autoReloadAll, marks: admissionServer.marks };
+  return new Admission({ ...deps, settings: admissionServer, rules, ownNamespace, ledgerKey });
+}

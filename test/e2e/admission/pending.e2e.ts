@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { api } from '../../support/sandbox.ts';
+import { DIALECTS, type World, world } from './world.ts';
+
+const RECORD = 'attune.dev/record';
+
+describe.each(DIALECTS.filter(({ flags }) => flags.length === 0))('$title', (dialect) => {
+  let w: World;
+  beforeAll(async () => {
+    w = await world(dialect);
+  });
+  afterAll(() => w[Symbol.asyncDispose]());
+
+  test('an edit of metadata while a change waits does not roll; afterwards the change does, once', async () => {
+    await using scene = await w.scene();
+    await scene.reload('v2');
+    const annotations = {
+      ...scene.manifest.metadata.annotations,
+      'attune.dev/quiet-period': '8s',
+      'attune.dev/max-wait': '8s',
+    };
+    await api().patch(scene.path, { metadata: { annotations } });
+    await scene.moves.setData('ConfigMap', 'c', { k: 'v3' });
+    const labels = { edited: 'yes' };
+    await api().replace(scene.path, {
+      ...scene.manifest,
+      metadata: { ...scene.manifest.metadata, annotations, labels },
+    });
+    await scene.fence();
+    expect(scene.deployment().metadata.labels).toEqual(labels);
+    expect(scene.rolls()).toBe(1);
+    await scene.audit.until('the change that waited', () => scene.rolls() === 2);
+    await scene.complete();
+    await scene.fence();
+    expect(scene.rolls()).toBe(2);
+  });
+
+  test('while nobody answers writes go on, the reload arrives, and a mark that is dropped comes back once', async () => {
+    await using scene = await w.scene();
+    await scene.reload('v2');
+    const [replica] = w.replicas.splice(0);
+    await replica?.kill9();
+    await scene.moves.setData('ConfigMap', 'c', { k: 'v3' });
+    await api().patch(scene.path, { metadata: { labels: { written: 'meanwhile' } } });
+    w.replicas.push(await w.stage.serve(['--quiet-period=100ms', ...dialect.flags]));
+    await scene.audit.until('the reload', () => scene.rolls() === 2);
+    await scene.complete();
+    // Registered, but reached by nobody: as if every replica were gone, while the controller lives.
+    const [served] = w.stage.service.backends;
+    w.stage.service.backends.clear();
+    w.stage.service.cut();
+    await api().replace(scene.path, scene.manifest);
+    await scene.audit.until('applied once more', () => scene.rolls() === 4);
+    if (served) w.stage.service.backends.add(served);
+    await scene.complete();
+    await scene.fence();
+    expect(scene.rolls()).toBe(4);
+    expect(scene.deployment().metadata.annotations).toHaveProperty([RECORD]);
+  });
+
+  test('a person takes a mark away on purpose, and after opting out nothing comes back', async () => {
+    await using scene = await w.scene();
+    await scene.reload('v2');
+    await scene.kubectl(['annotate', 'deployment/d', '--field-manager=Reloader', `${RECORD}-`]);
+    expect((await api().get(scene.path)).metadata.annotations).not.toHaveProperty([RECORD]);
+    await scene.reload('v3');
+    await api().replace(scene.path, { ...scene.manifest, metadata: { name: 'd' } });
+    const { metadata, spec } = await api().get(scene.path);
+    expect([metadata.annotations?.[RECORD], JSON.stringify(spec.template)]).toEqual([
+      undefined,
+      expect.not.stringMatching(/STAKATER_|config-hash/),
+    ]);
+  });
+});

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { environment } from '../../../src/config/load.ts';
+import { findBinaries } from '../../../src/sandbox/binaries/binaries.ts';
+import { type AdmissionStage, admissionStage, type Replica } from '../../support/admission.ts';
+import { Audit } from '../../support/audit.ts';
+import { type AnyObject, api, controlPlane } from '../../support/sandbox.ts';
+import { pathOf } from '../../support/workloads.ts';
+import { commandLine } from '../cli/run.ts';
+import { type Moves, movesIn } from '../reloader/moves.ts';
+
+/** How a workload asks, and what of that shows in its template. */
+export interface Dialect {
+  readonly title: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly flags: readonly string[];
+}
+
+export const DIALECTS: readonly Dialect[] = [
+  { title: 'Stakater', annotations: { 'reloader.stakater.com/auto': 'true' }, flags: [] },
+  {
+    title: 'Stakater, by annotation',
+    annotations: { 'configmap.reloader.stakater.com/reload': 'c' },
+    flags: ['--reload-strategy=annotations'],
+  },
+  { title: 'SAP', annotations: { 'pod-reloader.cs.sap.com/configmaps': 'c' }, flags: [] },
+  { title: 'SAP under compat', annotations: { 'pod-reloader.cs.sap.com/configmaps': 'c' }, flags: ['--compat=sap'] },
+];
+
+/** The manifest M of a Deployment `d` that takes variables from ConfigMap `c`, without any mark. */
+export const manifest = (annotations: Dialect['annotations'], minReadySeconds = 0) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'd', annotations },
+  spec: {
+    replicas: 3,
+    minReadySeconds,
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    selector: { matchLabels: { app: 'd' } },
+    template: {
+      metadata: { labels: { app: 'd' } },
+      spec: { containers: [{ name: 'main', image: 'one', envFrom: [{ configMapRef: { name: 'c' } }] }] },
+    },
+  },
+});
+
+export type Manifest = ReturnType<typeof manifest>;
+
+/** Attune with admission, and namespaces to play in. */
+export interface World extends AsyncDisposable {
+  readonly stage: AdmissionStage;
+  readonly replicas: Replica[];
+  /** A namespace that nobody has used yet, with `c` and `d` in it. */
+  scene(minReadySeconds?: number): Promise<Scene>;
+}
+
+/** A namespace with `c` and `d`, and an auditor who sees everything. */
+export interface Scene extends AsyncDisposable {
+  readonly space: string;
+  readonly audit: Audit;
+  readonly moves: Moves;
+  readonly path: string;
+  readonly manifest: Manifest;
+  /** Rollouts of `d` so far: templates that it went through, without the first. */
+  rolls(): number;
+  deployment(): AnyObject;
+  /** The uids of its pods. */
+  pods(): readonly string[];
+  /** The uids of its ReplicaSets. */
+  replicaSets(): readonly string[];
+  /** The Deployment is rolled out, and nothing of an older template is left. */
+  complete(): Promise<void>;
+  /** Changes the data of `c`, and waits until the reload has begun. */
+  change(value: string): Promise<void>;
+  /** The same, until it is complete. */
+  reload(value: string): Promise<void>;
+  /** As an administrator, with this input; gives what it says. */
+  kubectl(argv: readonly string[], input?: unknown): Promise<string>;
+  /** Later changes have arrived: whatever an earlier one was to do is done. */
+  fence(): Promise<void>;
+}
+
+export interface WorldOptions {
+  readonly flags?: readonly string[];
+  /** How many replicas serve admission; 0: there is no admission at all. */
+  readonly replicas?: number;
+  readonly spaces?: number;
+}
+
+export async function world(dialect: Dialect, options: WorldOptions = {}): Promise<World> {
+  const { replicas: wanted = 1, spaces = 12 } = options;
+  const install = async (argv: readonly string[], env: Readonly<Record<string, string>>) => {
+    const { code, stderr } = await commandLine(controlPlane(), env)('admission', 'install', ...argv, ...dialect.flags);
+    if (code !== 0) throw new Error(stderr);
+  };
+  const stage = await admissionStage(wanted === 0 ? async () => {} : install, { spaces });
+  const flags = [...dialect.flags, '--quiet-period=100ms', ...(options.flags ?? [])];
+  const replicas: Replica[] = [];
+  for (let n = 0; n < wanted; n += 1) replicas.push(await stage.serve(flags));
+  const alone = wanted === 0 ? await stage.start(flags) : undefined;
+  if (wanted > 0) await stage.untilRegistered();
+  const left = [...stage.spaces];
+  return {
+    stage,
+    replicas,
+    scene: (minReadySeconds) => sceneIn(left.shift() ?? '', manifest(dialect.annotations, minReadySeconds)),
+    async [Symbol.asyncDispose]() {
+      for (const each of [...replicas, alone]) await each?.[Symbol.asyncDispose]();
+      await stage[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function sceneIn(space: string, made: Manifest): Promise<Scene> {
+  const moves = movesIn(space);
+  await moves.createSource('ConfigMap', 'c', { k: 'v1' });
+  await moves.createSource('ConfigMap', 'fence', { k: '0' });
+  await moves.createUser('fence', 'fence');
+  const audit = await Audit.of(space, ['Deployment', 'ReplicaSet', 'Pod']);
+  let round = 0;
+  const scene: Scene = {
+    space,
+    audit,
+    moves,
+    path: pathOf('Deployment', space, 'd'),
+    manifest: made,
+    rolls: () => audit.templates('Deployment', 'd').length - 1,
+    deployment: () => audit.latest('Deployment', 'd') as AnyObject,
+    pods: () =>
+      audit
+        .all('Pod')
+        .filter(({ metadata }) => metadata.labels?.['app'] === 'd' && metadata.deletionTimestamp === undefined)
+        .map(({ metadata }) => metadata.uid)
+        .sort(),
+    replicaSets: () =>
+      audit
+        .all('ReplicaSet')
+        .filter(({ metadata }) => metadata.labels?.['app'] === 'd')
+        .map(({ metadata }) => metadata.uid)
+        .sort(),
+    async complete() {
+      await audit.until('the rollout is complete', () => isComplete(audit.latest('Deployment', 'd')), 90_000);
+      await audit.until('three pods', () => scene.pods().length === 3);
+    },
+    async change(value) {
+      const before = scene.rolls();
+      await moves.setData('ConfigMap', 'c', { k: value });
+      await audit.until('the reload', () => scene.rolls() > before);
+    },
+    async reload(value) {
+      await scene.change(value);
+      await scene.complete();
+    },
+    kubectl: (argv, input) => kubectl(['-n', space, ...argv], input),
+    async fence() {
+      for (let rounds = 2; rounds > 0; rounds -= 1) {
+        round += 1;
+        const before = audit.templates('Deployment', 'fence').length;
+        await moves.setData('ConfigMap', 'fence', { k: String(round) });
+        await audit.until('the fence', () => audit.templates('Deployment', 'fence').length > before);
+      }
+    },
+    [Symbol.asyncDispose]: () => audit[Symbol.asyncDispose](),
+  };
+  await api().create(pathOf('Deployment', space), made);
+  await audit.until('the Deployment', () => audit.latest('Deployment', 'd'));
+  await scene.complete();
+  return scene;
+}
+
+function isComplete(deployment: AnyObject | undefined): boolean {
+  if (!deployment) return false;
+  const { spec, status, metadata } = deployment;
+  const { observedGeneration, updatedReplicas, replicas, availableReplicas } = status ?? {};
+  return (
+    observedGeneration === metadata.generation &&
+    [updatedReplicas, replicas, availableReplicas].every((count) => count === spec.replicas)
+  );
+}
+
+async function kubectl(argv: readonly string[], input?: unknown): Promise<string> {
+  const binaries = await findBinaries(['kubectl'], { env: environment() }, () => {});
+  const child = spawn(binaries.kubectl, argv, { env: { ...environment(), KUBECONFIG: controlPlane().kubeconfig } });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  child.stdin.end(input === undefined ? '' : JSON.stringify(input));
+  const code = await new Promise((resolve) => void child.on('close', resolve));
+  if (code !== 0) throw new Error(`kubectl ${argv.join(' ')}: ${said}`);
+  return said;
+}
