@@ -22,7 +22,6 @@ test.each(['Fail', 'Ignore'] as const)(
   async (policy) => {
     const flags = [LIFE, `--admission-failure-policy=${policy}`, '--drain=2s'];
     await using w = await world(STAKATER, { flags, replicas: 2, spaces: 1 });
-    await w.stage.untilRegistered(policy);
     await using scene = await w.scene();
     await scene.reload('v2');
     const passedBefore = await failedOpen('admission.attune.dev');

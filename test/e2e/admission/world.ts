@@ -97,7 +97,8 @@ export async function world(dialect: Dialect, options: WorldOptions = {}): Promi
   const replicas: Replica[] = [];
   for (let n = 0; n < wanted; n += 1) replicas.push(await stage.serve(flags));
   const alone = wanted === 0 ? await stage.start(flags) : undefined;
-  if (wanted > 0) await stage.untilRegistered();
+  const policy = flags.includes('--admission-failure-policy=Fail') ? 'Fail' : 'Ignore';
+  if (wanted > 0) await stage.untilRegistered(policy);
   const left = [...stage.spaces];
   return {
     stage,
