@@ -104,6 +104,7 @@ describe('the registration', () => {
     expect(cronjobs).toContain('oldObject.spec.jobTemplate.spec.template.spec.containers.exists(');
     const [without = ''] = webhooksOf(['--admission-marks=false']).map((each) => each.matchConditions[0].expression);
     expect(workloads.startsWith(without)).toBe(true);
+    expect(webhooksOf(['--compat=sap'])[0]?.matchConditions[0].expression).not.toBe(workloads);
     expect(without).not.toMatch(/attune\.dev|stakater/i);
   });
 });

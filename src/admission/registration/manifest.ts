@@ -8,7 +8,7 @@ import { matchCondition } from './match-conditions.ts';
 
 /** What decides with which writes the API server comes to us. */
 export interface RegistrationRules
-  extends Pick<ControllerOptions, 'compat' | 'scope' | 'ignoredKinds' | 'isArgoRollouts'> {
+  extends Pick<ControllerOptions, 'compat' | 'sapCompat' | 'scope' | 'ignoredKinds' | 'isArgoRollouts'> {
   /** Whether marks and records are put back. */
   readonly marks: boolean;
 }
@@ -47,7 +47,7 @@ export function registrationManifest(endpoint: Endpoint, rules: RegistrationRule
       matchPolicy: 'Equivalent',
       namespaceSelector: { matchExpressions: namespacesOf(rules.scope) },
       objectSelector: { matchExpressions: [{ key: EXEMPT.label, operator: 'NotIn', values: [EXEMPT.value] }] },
-      matchConditions: [matchCondition(path, rules.marks)],
+      matchConditions: [matchCondition(path, rules)],
       sideEffects: 'None',
       reinvocationPolicy: 'IfNeeded',
       timeoutSeconds: 3,

@@ -8,15 +8,24 @@ export interface MatchCondition {
 
 /**
  * The condition for workloads whose pod template is at this path: the new object has one of SAP's annotations, or, where
- * `marks` are put back, the old one carries what a reload leaves behind.
+ * `marks` are put back, the old one carries what a reload leaves behind. SAP's labels switch off SAP's annotations; as SAP
+ * they keep the workload from admission altogether.
  *
  * It asks for presence before it looks into anything, and in the spec also for the type, as a custom resource may hold
  * anything there: an error in it would refuse the write under `Fail`.
  */
-export function matchCondition(templatePath: readonly string[], marks: boolean): MatchCondition {
-  const sap = `${hasOneOf(Object.values(SAP_LISTS), 'object.metadata.annotations')} &&\n  !${SWITCHED_OFF}`;
-  return { name: 'concerned', expression: marks ? `${sap} ||\n${carriesMarks(templatePath)}` : sap };
+export function matchCondition(
+  templatePath: readonly string[],
+  { marks, sapCompat }: { readonly marks: boolean; readonly sapCompat: boolean },
+): MatchCondition {
+  const listed = hasOneOf(Object.values(SAP_LISTS), 'object.metadata.annotations');
+  const isOn = `!${SWITCHED_OFF}`;
+  if (!marks) return named(`${listed} &&\n  ${isOn}`);
+  const marked = carriesMarks(templatePath);
+  return named(sapCompat ? `${isOn} && (${listed} ||\n${marked})` : `${listed} &&\n  ${isOn} ||\n${marked}`);
 }
+
+const named = (expression: string): MatchCondition => ({ name: 'concerned', expression });
 
 const list = (texts: readonly string[]): string => `[${texts.map((text) => `'${text}'`).join(', ')}]`;
 

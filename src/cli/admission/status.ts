@@ -120,9 +120,8 @@ function trustOf({ caBundle = '' }: Entry['clientConfig'], pem: string | undefin
   if (caBundle === '') return 'none';
   const served = certificateIn(pem ?? '');
   if (!served) return 'unknown';
-  const trusted = pemBlocks(Buffer.from(caBundle, 'base64').toString());
-  const isSigner = (each: string) => served.verify((certificateIn(each) ?? served).publicKey);
-  return trusted.some(isSigner) ? 'fits' : 'other';
+  const trusted = pemBlocks(Buffer.from(caBundle, 'base64').toString()).map(certificateIn);
+  return trusted.some((each) => each && served.verify(each.publicKey)) ? 'fits' : 'other';
 }
 
 const TRUST: Readonly<Record<Trust, string>> = {

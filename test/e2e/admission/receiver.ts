@@ -20,7 +20,9 @@ export async function receiver() {
   const authority = await makeAuthority(times);
   const leaf = await makeLeaf(authority, ['127.0.0.1'], times);
   const calls: string[] = [];
+  let lastPath = '';
   const server = createServer(leaf, async (request, response) => {
+    lastPath = request.url?.split('?')[0] ?? '';
     const { uid, operation, kind, name, userInfo } = (JSON.parse((await request.toArray()).join('')) as Review).request;
     // The controllers of the cluster write to workloads too.
     if (!userInfo.username.startsWith('system:')) calls.push(`${operation} ${kind.kind} ${name}`);
@@ -34,5 +36,5 @@ export async function receiver() {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `https://127.0.0.1:${port}`, bundle: authority.cert, calls };
+  return { url: `https://127.0.0.1:${port}`, bundle: authority.cert, calls, lastPath: () => lastPath };
 }
