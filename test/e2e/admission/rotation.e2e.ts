@@ -5,7 +5,7 @@ import { apiRequest } from '../../../src/sandbox/control-plane/api-request.ts';
 import { api, controlPlane } from '../../support/sandbox.ts';
 import { rounds } from '../../support/soak.ts';
 import { until } from '../../support/wait.ts';
-import { DIALECTS, world } from './world.ts';
+import { DIALECTS, type Scene, world } from './world.ts';
 
 const LIFE = '--admission-cert-life=60s';
 const [STAKATER] = DIALECTS as [(typeof DIALECTS)[number]];
@@ -17,7 +17,14 @@ async function failedOpen(name: string): Promise<number> {
   return lines.filter((line) => line.includes(name)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-test.each(['Fail', 'Ignore'] as const)(
+/** The object as it is, with a spec that knows nothing of the mark. */
+async function writeOver({ path, manifest }: Scene, label: string): Promise<void> {
+  const { metadata, ...live } = await api().get(path);
+  const { resourceVersion: _, ...rest } = metadata;
+  await api().replace(path, { ...live, metadata: { ...rest, labels: { label } }, spec: manifest.spec });
+}
+
+test.each((['Fail', 'Ignore'] as const).slice(0, rounds(1, 2)))(
   '%s: certificates are renewed and replicas replaced, and no write is refused or left alone',
   async (policy) => {
     const flags = [LIFE, `--admission-failure-policy=${policy}`, '--drain=2s'];
@@ -33,16 +40,15 @@ test.each(['Fail', 'Ignore'] as const)(
     };
     const refused: unknown[] = [];
     let writes = 0;
+    let isCutDue = false;
     const stop = new AbortController();
     const writer = (async () => {
       while (!stop.signal.aborted) {
+        // Between two writes: one that is on its way when its connection ends is lost by no fault of Attune's.
+        if (isCutDue) w.stage.service.cut();
+        isCutDue = false;
         writes += 1;
-        await api()
-          .replace(scene.path, {
-            ...scene.manifest,
-            metadata: { ...scene.manifest.metadata, labels: { n: `${writes}` } },
-          })
-          .catch((error: unknown) => refused.push(error));
+        await writeOver(scene, `${writes}`).catch((error: unknown) => refused.push(error));
         await delay(50);
       }
     })();
@@ -56,7 +62,7 @@ test.each(['Fail', 'Ignore'] as const)(
         leaves.add(leaf);
         bundles.add(bundle);
         // Who is connected already never sees the new certificate.
-        if (isNew) w.stage.service.cut();
+        isCutDue ||= isNew;
         return leaves.size >= wanted.leaves && bundles.size >= wanted.bundles;
       },
       { what: 'the certificates are renewed', deadlineMs: 400_000 },
@@ -65,7 +71,7 @@ test.each(['Fail', 'Ignore'] as const)(
       w.replicas.push(await w.stage.serve(['--quiet-period=100ms', ...flags]));
       await old.stop();
     }
-    w.stage.service.cut();
+    isCutDue = true;
     const last = writes;
     await until(() => writes > last + 10, { what: 'some more writes' });
     stop.abort();
