@@ -50,7 +50,7 @@ export interface Look {
 export const web = (version: number, look: Look = {}): Workload => parsed(webObject(version, look));
 
 export const parsed = (object: KubeObject): Workload =>
-  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest });
+  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, sapCompat: false, digest });
 
 /** The same as the server sends it. */
 export function webObject(version: number, look: Look = {}) {

@@ -137,7 +137,7 @@ async function reportOn(
   const { paused } = workload;
   const step = pauseStep({ paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs }, nowMs);
   // In compat mode the controller is as silent about slips as upstream; whoever asks is told all the same.
-  const slips = settings.compat ? slipsIn(kind, object, settings.keys) : [];
+  const slips = slipsIn(kind, object, { ...settings, compat: false });
   return {
     workload: workload.ref,
     judgedBy: judging.by,
@@ -147,7 +147,9 @@ async function reportOn(
     lastWrite: lastWriteOf(object),
     paused: paused ? { byReloader: pausedAt !== undefined, step } : undefined,
     isLedgerKnown: ledger.known,
-    problems: [...workload.intent.problems, ...slips].map(({ path, message }) => `${path} ${message}`),
+    problems: [...workload.intent.problems.filter(({ isSlip }) => !isSlip), ...slips].map(
+      ({ path, message }) => `${path} ${message}`,
+    ),
     notes: [...notes, ...judging.unread(), ...ledger.notes],
     sources,
     events: newestOf(events),
