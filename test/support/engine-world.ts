@@ -5,9 +5,11 @@ import type { SourceRef } from '../../src/api/sources.ts';
 import { Engine } from '../../src/controller/engine/engine.ts';
 import type { EngineDeps } from '../../src/controller/engine/engine-deps.ts';
 import type { Source } from '../../src/domain/source/source.ts';
+import type { StateRules } from '../../src/domain/state/source-past.ts';
 import { WorkloadState } from '../../src/domain/state/workload-state.ts';
 import { parseWorkload } from '../../src/domain/workload/parse-workload.ts';
 import type { Workload, WorkloadKey } from '../../src/domain/workload/workload.ts';
+import { createConfigHash } from '../../src/model/config-hash.ts';
 import type { CheckpointEntry } from '../../src/model/ledger/shard.ts';
 import { ReverseIndex } from '../../src/model/reverse-index.ts';
 import { SourceHistory } from '../../src/model/sources/source-history.ts';
@@ -21,8 +23,12 @@ export const WEB: WorkloadKey = 'Deployment/shop/web';
 export const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
 
 /** Of a workload that was found by a listing. */
-export const stateOf = (workload: Workload): WorkloadState =>
-  new WorkloadState(workload, { compat: false, sharedVersions: () => true, sources: new SourceHistory() });
+export const stateOf = (workload: Workload): WorkloadState => new WorkloadState(workload, rulesOf(new SourceHistory()));
+
+export const rulesOf = (sources: SourceHistory, sapCompat = false): StateRules => ({
+  ...{ compat: false, sapCompat, sharedVersions: () => true, sources },
+  configHash: createConfigHash({ sources, sapCompat, mayStore: () => true, isAbsent: () => true }).certain,
+});
 
 export const markOf = (data: string): string => data.toLowerCase().padEnd(40, '0');
 
@@ -112,11 +118,12 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const told: string[] = [];
   const sources = new SourceHistory();
   const index = new ReverseIndex();
-  const policy = policyOf();
+  const policy = options.policy ?? policyOf();
   const engine = new Engine({
     policy,
     lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },
     timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 },
+    configHash: rulesOf(sources, policy.sapCompat).configHash,
     keyId: 'k',
     clock,
     serverNow: () => clock.wall(),

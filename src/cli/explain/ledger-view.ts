@@ -54,7 +54,10 @@ export async function readLedger(
   const runs = new Runs();
   const records = new PastRecords({ keyId, checkpoint }, runs);
   // Whether marks settle is asked elsewhere, and two listings say nothing about the order of versions.
-  const rules = { compat: false, sharedVersions: () => false, serverNow: () => client.serverNow() };
+  const rules = {
+    ...{ compat: false, sapCompat: false, sharedVersions: () => false, serverNow: () => client.serverNow() },
+    configHash: () => undefined,
+  };
   return {
     key,
     known: true,

@@ -30,7 +30,10 @@ export function curesOf(question: Question, because: NoReason, judge: Judge): re
 }
 
 function shortest(at: Question, because: NoReason, judge: Judge, depth: number): readonly Step[] {
-  const ways = [...WAYS[because](at), ...aroundRefusal(at, because)].map((steps) => [...steps, ...rest(after(at, steps), judge, depth - 1)]);
+  const ways = [...WAYS[because](at), ...aroundRefusal(at, because)].map((steps) => [
+    ...steps,
+    ...rest(after(at, steps), judge, depth - 1),
+  ]);
   return ways.reduce((best, way) => (way.length < best.length ? way : best), ways[0] ?? []);
 }
 

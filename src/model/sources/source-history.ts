@@ -17,6 +17,8 @@ interface Entry {
   since: number;
   /** The last change of data left Stakater's hash as it was: an equal mark proves nothing. */
   ambiguous: boolean;
+  /** Version of its deletion, if that was seen. */
+  goneAt?: number | undefined;
   /** Earlier data. Only for sources that were seen to change: most never do. */
   past: PastData[] | undefined;
 }
@@ -95,6 +97,12 @@ export class SourceHistory {
   movedAt(ref: SourceRef): number {
     const entry = this.#entry(ref);
     return entry?.past === undefined ? 0 : entry.since;
+  }
+
+  /** When it was seen to be deleted; undefined: it is there, or nobody saw when it went. */
+  goneAt(ref: SourceRef): number | undefined {
+    const entry = this.#entry(ref);
+    return entry?.source ? undefined : entry?.goneAt;
   }
 
   /** Whether its data was seen to change up to a version. */
@@ -186,6 +194,7 @@ export class SourceHistory {
       close(entry, before);
       entry.since = version ?? Number(entry.source.resourceVersion) + 1;
       entry.source = undefined;
+      entry.goneAt = version;
       this.#keepTombstone(ref);
     }
     return { before, after: ABSENT, flagsMoved: false };
