@@ -44,6 +44,7 @@ export const source = (data: string, version: number, ref = APP): Source => ({
 export interface Look {
   readonly uid?: string;
   readonly annotations?: Record<string, string>;
+  readonly labels?: Record<string, string>;
   readonly image?: string;
   readonly mark?: string;
   readonly replicas?: number;
@@ -55,14 +56,15 @@ export interface Look {
 
 export const web = (version: number, look: Look = {}): Workload => parsed(webObject(version, look));
 
-export const parsed = (object: KubeObject): Workload =>
-  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, sapCompat: false, digest });
+export const parsed = (object: KubeObject, sapCompat = false): Workload =>
+  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, sapCompat, digest });
 
 /** The same as the server sends it. */
 export function webObject(version: number, look: Look = {}) {
   const {
     uid = 'w',
     annotations = {},
+    labels = {},
     image = 'v1',
     mark,
     replicas = 1,
@@ -79,6 +81,7 @@ export function webObject(version: number, look: Look = {}) {
       resourceVersion: String(version),
       generation: revision,
       creationTimestamp: '2026-01-01T10:00:05Z',
+      labels,
       annotations: {
         'reloader.stakater.com/auto': 'true',
         'deployment.kubernetes.io/revision': String(revision),

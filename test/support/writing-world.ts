@@ -24,7 +24,7 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     mayStore: () => true,
     jobs: {} as never,
     replacements: {} as never,
-    parse: (_kind, object) => parsed(object),
+    parse: (_kind, object) => parsed(object, policy.sapCompat),
     seen: (workload) => engine.workloadSeen(workload, 'write'),
   });
   const report: ReconcileDeps['report'] = { taken: none, tell: none };

@@ -94,8 +94,9 @@ export class PodData {
     const id = sourceId(ref, this.#namespace);
     if (current === UNKNOWN || applied === current) return false;
     if (this.isNothing(id, applied) || this.isNothing(id, current)) return false;
-    const since = current === ABSENT ? sources.goneAt(ref) : sources.since(ref);
-    return since !== undefined && this.#template.after >= since;
+    // Of what was gone before our time nobody knows since when.
+    const since = current === ABSENT ? sources.movedAt(ref) : sources.since(ref);
+    return this.#template.after >= since && (since > 0 || current !== ABSENT);
   }
 
   settledByAnother(id: SourceId): void {

@@ -11,8 +11,6 @@ export interface SourcePast {
   since(ref: SourceRef): number;
   /** At which version its data was seen to change; 0: it is as it was found. */
   movedAt(ref: SourceRef): number;
-  /** At which version it was seen to be deleted; undefined: it is there, or nobody saw when it went. */
-  goneAt(ref: SourceRef): number | undefined;
   /** Whether its data was seen to change up to a version. */
   isMovedBy(ref: SourceRef, version: number): boolean;
   /** The data that it had throughout a span of versions; unknown if it may have changed within. */
