@@ -129,13 +129,15 @@ export class Evidence {
     const isBefore = template !== undefined && template !== kept.looks?.at(-1) && lately > template[1];
     // The same goes for templates that nobody saw: what is there now may be one of them.
     const isUnseen = way !== 'same' && kept.unseen !== undefined && lately > kept.unseen;
-    const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref);
+    const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref, strategy);
     return { seq: kept.seq, applied, isOvertaken: isBefore || isUnseen || (isEdited && isOpen) };
   }
 
   /** Whether pods may have been starting when the source was written last. A record is written as a rollout begins. */
-  #isComing({ coming, at }: Kept, ref: SourceRef): boolean {
-    const editedAt = parseTime(this.#deps.sources.get(ref)?.editedAt ?? '');
+  #isComing({ coming, at }: Kept, ref: SourceRef, strategy: Strategy): boolean {
+    const source = this.#deps.sources.get(ref);
+    const bornAt = strategy === 'config-hash' ? source?.bornAt : undefined;
+    const editedAt = parseTime(source?.editedAt ?? bornAt ?? '');
     if (at === undefined || editedAt === undefined) return coming === true;
     return editedAt >= at - CLOCKS_APART_S && editedAt <= at + ROLLOUT_S;
   }

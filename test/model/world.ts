@@ -30,6 +30,8 @@ const WORKLOADS = [
 export const WORKLOAD_COUNT = WORKLOADS.length;
 const LIST = 'pod-reloader.cs.sap.com/configmaps';
 const HASH = 'pod-reloader.cs.sap.com/config-hash';
+// Until then every watch that was broken is back.
+const BACK_MS = 60_000;
 
 export interface WorldOptions {
   readonly random: Random;
@@ -53,9 +55,11 @@ export class World {
   readonly #movedAt = new Map<string, number>();
   /** Everything was listed, and what happens from now on is seen. */
   #isFollowing = false;
+  /** When the server was last out of reach. */
+  #sightAt = Number.NEGATIVE_INFINITY;
   /** Workloads and sources that came or went before anything was written down about the workload. */
   readonly #untold = new Set<string>();
-  /** If nobody of us is there then, or not for long, there is no trace of whether the source was there when the workload began. */
+  /** If we are killed then, there is no trace of whether the source was there when the workload began. */
   readonly #traceless = new Set<string>();
   #writes = 0;
   #surplus = 0;
@@ -81,10 +85,7 @@ export class World {
       const bornMs = Date.parse((after ?? before).metadata.creationTimestamp);
       const isEdited = before && after && this.cluster.clock.wall() - bornMs > 1000;
       if (plural !== 'configmaps' || isEdited) return;
-      const pairs = this.#unwritten().map((uid) => `${uid} ${(after ?? before).metadata.name}`);
-      // Of two that were made in one second, and are found together, the source counts as the first.
-      const isSeen = this.#isFollowing && (before || !this.cluster.isBlind);
-      for (const pair of pairs) (isSeen ? this.#untold : this.#traceless).add(pair);
+      for (const uid of this.#unwritten()) this.#untold.add(`${uid} ${(after ?? before).metadata.name}`);
     });
     this.cluster.onWrite(({ plural, before, after }) => {
       const { metadata, data, spec, status } = after ?? {};
@@ -150,13 +151,15 @@ export class World {
     const name = 'source' in action ? (SOURCES[action.source] ?? '') : '';
     switch (action.do) {
       case 'data':
-        this.#put(name, action.value);
+        if (this.#has(name)) cluster.patch('configmaps', SHOP, name, { data: { value: action.value } });
+        else if (this.#isLooking())
+          cluster.create('configmaps', SHOP, { metadata: { name }, data: { value: action.value } });
         break;
       case 'label':
         if (this.#has(name)) cluster.patch('configmaps', SHOP, name, { metadata: { labels: { of: action.value } } });
         break;
       case 'gone':
-        if (this.#has(name)) cluster.delete('configmaps', SHOP, name);
+        if (this.#has(name) && this.#isLooking()) cluster.delete('configmaps', SHOP, name);
         break;
       case 'down':
         this.#controller?.kill();
@@ -172,12 +175,21 @@ export class World {
         break;
       case 'sight':
         cluster.setBlind(false);
+        this.#sightAt = cluster.clock.now();
         break;
       case 'wait':
         break;
       default:
         this.#touch(action);
     }
+  }
+
+  /**
+   * Whether somebody sees what comes and goes. What comes and goes while nobody looks leaves no trace, or one of a second: what
+   * of it can be known is told by tests of its own.
+   */
+  #isLooking(): boolean {
+    return this.#isFollowing && !this.cluster.isBlind && this.cluster.clock.now() > this.#sightAt + BACK_MS;
   }
 
   /** Workloads of which nothing is written down, while sources come and go. */
@@ -189,11 +201,6 @@ export class World {
 
   #has(name: string): boolean {
     return this.cluster.find('configmaps', SHOP, name) !== undefined;
-  }
-
-  #put(name: string, value: string): void {
-    if (this.#has(name)) this.cluster.patch('configmaps', SHOP, name, { data: { value } });
-    else this.cluster.create('configmaps', SHOP, { metadata: { name }, data: { value } });
   }
 
   #touch(action: Extract<Action, { readonly workload: number }>): void {
