@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { source } from '../../../test/support/engine-world.ts';
-import { A, B, sapWorld } from '../../../test/support/sap-world.ts';
+import { policyOf } from '../../../test/conformance/given.ts';
+import { parsed, setUp, source } from '../../../test/support/engine-world.ts';
+import { A, B, REFS, sapObject, sapWorld } from '../../../test/support/sap-world.ts';
 import { DEFAULT_KEYS, SAP_DISABLING_LABELS, SAP_LISTS } from '../../api/annotations.ts';
 
-const [APP, OTHER] = ['ConfigMap/app', 'ConfigMap/b'];
+const APP = 'ConfigMap/app';
+const OTHER = 'ConfigMap/b';
 const data = (value: string, version: number, ref = A) => source(value, version, ref);
 
 describe('the ledger decides', () => {
@@ -104,6 +106,52 @@ describe("another's new template has what there was before it", () => {
     world.seen(11, { image: 'v2', revision: 2, rolledOut: false });
     expect(world.waits()).toEqual([]);
     world.seen(12, { image: 'v1', revision: 3, rolledOut: false });
+    expect(world.waits()).toEqual([APP]);
+  });
+});
+
+describe('what came and went while nobody looked', () => {
+  const LEDGER = { seq: 0, applied: { [APP]: 'A', [OTHER]: '-' } };
+
+  test('deleted or created, of a workload that the ledger knows', () => {
+    const world = sapWorld({ absent: true, entry: LEDGER });
+    expect(world.waits()).toEqual([APP]);
+    const born = sapWorld({ entry: { seq: 0, applied: { [APP]: 'A', [OTHER]: '-' } } });
+    expect(born.waits()).toEqual([OTHER]);
+  });
+
+  test('back to a template from before, and the source is gone: its pods may have it', () => {
+    const looks = [
+      ['0000000000', 2],
+      ['1111111111', 4],
+    ] as const;
+    const { workload } = sapWorld().state();
+    const before = [workload.fullTemplateDigest.slice(0, 10), 2] as const;
+    const applied = { [APP]: '-', [OTHER]: 'A' };
+    const back = sapWorld({ absent: true, entry: { seq: 1, applied, revision: 'r9', looks: [before, looks[1]] } });
+    expect(back.waits()).toContain(APP);
+    const anew = sapWorld({ absent: true, entry: { seq: 1, applied, revision: 'r9', looks } });
+    expect(anew.waits()).not.toContain(APP);
+  });
+
+  test('a workload that the ledger had no time to learn of, and a source that was made in a later second', () => {
+    const start = (bornAt: string) => {
+      const world = setUp({ aliveAt: Date.parse('2026-01-01T10:00:00Z'), policy: policyOf() });
+      for (const ref of REFS) world.sources.put({ ...data('A', 9, ref), bornAt }, false);
+      world.engine.workloadSeen(parsed(sapObject(6)), 'list');
+      world.engine.begin();
+      return world.waits();
+    };
+    expect(start('2026-01-01T10:00:09Z')).toEqual([APP, OTHER]);
+    expect(start('2026-01-01T10:00:05Z')).toEqual([]);
+  });
+
+  test('a workload that only a listing shows may have begun with what is gone by now', () => {
+    const world = setUp();
+    for (const ref of REFS) world.sources.put(data('A', 5, ref), false);
+    world.engine.begin();
+    world.engine.sourceChanged(A, world.sources.remove(A, 30, 10), 30);
+    world.engine.workloadSeen(parsed(sapObject(25)), 'list', 10);
     expect(world.waits()).toEqual([APP]);
   });
 });
