@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { runWorkers } from '../runtime/worker.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ControllerMetrics } from '../telemetry/metric-tables/controller.ts';
+import { unreadIn } from './engine/census.ts';
 import { seeSharedVersions } from './engine/shared-versions.ts';
 import { Readiness } from './follow/readiness.ts';
 import { follow } from './follow/subscriptions.ts';
@@ -69,7 +70,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   if (signal.aborted) return end();
   if (workloads) {
     await retryTransient(() => checkpoint.load(), patience);
-    await reader.readAll(engine.unread(), (kind, namespace) => model.sources.countIn(kind, namespace));
+    await reader.readAll(unreadIn(engine, model), (kind, namespace) => model.sources.countIn(kind, namespace));
   }
   engine.begin();
   model.begin();

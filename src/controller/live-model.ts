@@ -2,6 +2,7 @@ import type { SourceRef } from '../api/sources.ts';
 import type { ControllerOptions } from '../domain/controller-options.ts';
 import { ABSENT, lifecycleOf, UNKNOWN } from '../domain/ledger/applied.ts';
 import type { WorkloadKey } from '../domain/workload/workload.ts';
+import { createConfigHash } from '../model/config-hash.ts';
 import type { LedgerKey } from '../model/ledger/ledger-key.ts';
 import { Listed } from '../model/listed.ts';
 import { createObjectParser } from '../model/object-parser.ts';
@@ -42,9 +43,15 @@ export function createLiveModel(
     catchUpMaxMs: options.catchUpMaxMs,
     mayWrite: () => leadership.mayWrite(),
   });
+  const configHash = createConfigHash({
+    ...{ sources, sapCompat: options.sapCompat, mayStore: ledgerKey.mayStore },
+    // What the selector leaves out may be there all the same.
+    isAbsent: (ref) => options.resourceLabelSelector === undefined && listed.has(ref),
+  });
   const engine: Engine = new Engine({
     ...{ clock, sources, index, queue, checkpoint, report, inScope, listed },
     policy: options,
+    configHash: configHash.certain,
     lifecycle: options,
     timing: options,
     keyId: ledgerKey.keyId,
@@ -74,7 +81,8 @@ export function createLiveModel(
     },
   });
   return {
-    ...{ sources, queue, oldRecords, parser, watches, namespaces, listed, inScope, checkpoint, engine },
+    ...{ sources, index, queue, oldRecords, parser, watches, namespaces, listed, inScope, checkpoint, engine },
+    configHash: configHash.known,
     former: ledgerKey.former,
     reader,
     sourceSeen,

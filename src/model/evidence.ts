@@ -1,7 +1,7 @@
 import type { KindName } from '../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import type { Strategy } from '../domain/asks/ask.ts';
-import { type Applied, UNKNOWN } from '../domain/ledger/applied.ts';
+import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger/applied.ts';
 import { believe, type Word } from '../domain/ledger/believe.ts';
 import { sourceId } from '../domain/ledger/source-id.ts';
 import { isSettledByMark } from '../domain/state/own-marks.ts';
@@ -97,31 +97,47 @@ export class Evidence {
       markIsCurrent: isSettledByMark(workload, ref, { strategy }, this.#deps),
       compat,
       current: sources.current(ref),
-      record: record && this.#word(record, workload, ref),
-      checkpoint: entry && this.#word(entry, workload, ref),
-      baseline: entry || record || !this.#isMissed(workload, ref) ? sources.atListing(ref) : UNKNOWN,
+      record: record && this.#word(record, workload, ref, strategy),
+      checkpoint: entry && this.#word(entry, workload, ref, strategy),
+      baseline: entry || record ? sources.atListing(ref) : this.#baseline(workload, ref),
     }).applied;
   }
 
+  /** What a workload began with of which nothing was written down. */
+  #baseline(workload: Workload, ref: SourceRef): Applied {
+    const { checkpoint, sources } = this.#deps;
+    if (this.#isMissed(workload, ref)) return UNKNOWN;
+    const { editedAt, bornAt = '' } = sources.get(ref) ?? {};
+    // Of one second nobody can tell, and it is usual to make both at once.
+    const isBornLater = checkpoint.believable && editedAt === undefined && bornAt > workload.createdAt;
+    return isBornLater ? ABSENT : sources.atListing(ref);
+  }
+
   /** What was written down, and whether it is still so: pods may have been made since, of data that was written since. */
-  #word(kept: Kept, workload: Workload, ref: SourceRef): Word {
+  #word(kept: Kept, workload: Workload, ref: SourceRef, strategy: Strategy): Word {
+    const { sources } = this.#deps;
     const applied = kept.applied[sourceId(ref, workload.ref.namespace)];
-    const since = this.#deps.sources.since(ref);
+    const since = sources.since(ref);
+    // Since when it is gone nobody knows; where that counts, pods from before may have it.
+    const isGone = strategy === 'config-hash' && sources.current(ref) === ABSENT;
+    const lately = isGone ? Number.POSITIVE_INFINITY : since;
     const isEdited = since > (kept.heardUpTo(ref.kind) ?? Number.POSITIVE_INFINITY);
     const isUnmentioned = applied === undefined && kept.partial === true;
     const way = this.#deps.records.wayOf(workload, kept);
     const template = way === 'back' ? templateIn(kept, workload) : undefined;
     // Pods of an earlier template may be running again, with what there was at its time.
-    const isBefore = template !== undefined && template !== kept.looks?.at(-1) && since > template[1];
+    const isBefore = template !== undefined && template !== kept.looks?.at(-1) && lately > template[1];
     // The same goes for templates that nobody saw: what is there now may be one of them.
-    const isUnseen = way !== 'same' && since > (kept.unseen ?? Number.POSITIVE_INFINITY);
-    const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref);
+    const isUnseen = way !== 'same' && kept.unseen !== undefined && lately > kept.unseen;
+    const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref, strategy);
     return { seq: kept.seq, applied, isOvertaken: isBefore || isUnseen || (isEdited && isOpen) };
   }
 
   /** Whether pods may have been starting when the source was written last. A record is written as a rollout begins. */
-  #isComing({ coming, at }: Kept, ref: SourceRef): boolean {
-    const editedAt = parseTime(this.#deps.sources.get(ref)?.editedAt ?? '');
+  #isComing({ coming, at }: Kept, ref: SourceRef, strategy: Strategy): boolean {
+    const source = this.#deps.sources.get(ref);
+    const bornAt = strategy === 'config-hash' ? source?.bornAt : undefined;
+    const editedAt = parseTime(source?.editedAt ?? bornAt ?? '');
     if (at === undefined || editedAt === undefined) return coming === true;
     return editedAt >= at - CLOCKS_APART_S && editedAt <= at + ROLLOUT_S;
   }
@@ -157,7 +173,10 @@ export class Evidence {
    */
   whenFound({ workload: { createdAt }, foundAfter }: WorkloadState, ref: SourceRef, then: Applied): Applied {
     const { sources } = this.#deps;
-    const { editedAt, bornAt = '' } = sources.get(ref) ?? {};
+    const source = sources.get(ref);
+    // It was there, and may have been when the workload began.
+    if (!source && sources.movedAt(ref) > foundAfter) return UNKNOWN;
+    const { editedAt, bornAt = '' } = source ?? {};
     // Within one second a source is created before who uses it, and edited afterwards.
     const isLater = editedAt === undefined ? bornAt > createdAt : editedAt >= createdAt;
     const isOfOurTime = (parseTime(editedAt ?? bornAt) ?? 0) >= this.#beganAt;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { digest, objectOf, rowOf } from '../../test/conformance/given.ts';
-import { DEFAULT_KEYS } from '../api/annotations.ts';
+import { DEFAULT_KEYS, SAP_DISABLING_LABELS } from '../api/annotations.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { createObjectParser, dataWrittenAt } from './object-parser.ts';
 
 const KIND = rowOf('Deployment');
 const SLIP = { 'reloader.stakater.com/autos': 'true' };
-const parser = (compat: boolean) => createObjectParser({ keys: DEFAULT_KEYS, compat, digest });
+const parser = (compat: boolean) => createObjectParser({ keys: DEFAULT_KEYS, compat, sapCompat: false, digest });
 
 /** A version of the same object: annotations and labels move no generation. */
 function version(metadata: object): KubeObject {
@@ -24,6 +24,14 @@ test.each([{ annotations: SLIP }, { labels: { [DEFAULT_KEYS.auto]: 'true' } }])(
     expect(workload(KIND, version({}), slipped).workload.intent.problems).toEqual([]);
   },
 );
+
+test.each(SAP_DISABLING_LABELS)('the label %s is noticed, though it moves no generation', (label) => {
+  const { workload } = parser(false);
+  const before = workload(KIND, version({}));
+  const labelled = workload(KIND, version({ labels: { [label]: 'true' } }), before);
+  expect(labelled.workload.labels).toEqual({ [label]: 'true' });
+  expect(workload(KIND, version({}), labelled).workload.labels).toEqual({});
+});
 
 test('while only status moves, the same intent is handed back', () => {
   for (const [compat, metadata] of [

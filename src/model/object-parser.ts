@@ -1,9 +1,10 @@
-import type { AnnotationKeys } from '../api/annotations.ts';
+import { SAP_DISABLING_LABELS } from '../api/annotations.ts';
 import type { WorkloadKind } from '../api/kinds.ts';
 import type { DataObject, KubeObject, SecretProviderClassPodStatus } from '../api/objects.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import type { Intent, Problem } from '../domain/asks/ask.ts';
 import { slipsIn } from '../domain/asks/slips.ts';
+import type { Dialect } from '../domain/asks/workload-annotations.ts';
 import { piecesOf } from '../domain/source/fingerprint.ts';
 import type { Fingerprint, Source } from '../domain/source/source.ts';
 import { metadataKeys, parseWorkload } from '../domain/workload/parse-workload.ts';
@@ -13,9 +14,7 @@ import type { Digest } from '../runtime/digest.ts';
 import type { FormerKey } from './ledger/former-key.ts';
 import type { ClassStatus } from './sources/provider-classes.ts';
 
-export interface ParserOptions {
-  readonly keys: AnnotationKeys;
-  readonly compat: boolean;
+export interface ParserOptions extends Dialect {
   readonly digest: Digest;
   readonly former?: FormerKey | undefined;
   /** Called for a workload whose record was written with the former key; it is parsed as if it were rewritten already. */
@@ -33,7 +32,7 @@ export interface SeenWorkload {
  *
  * Strings that come with every object are kept once: a hundred thousand copies of a namespace's name add up.
  */
-export function createObjectParser({ keys, compat, digest, former, oldRecord }: ParserOptions) {
+export function createObjectParser({ keys, compat, sapCompat, digest, former, oldRecord }: ParserOptions) {
   const texts = new Map<string, string>();
   const intern = (text: string): string => {
     const known = texts.get(text);
@@ -42,6 +41,7 @@ export function createObjectParser({ keys, compat, digest, former, oldRecord }: 
     return text;
   };
   const relevant = metadataKeys(keys);
+  const dialect: Dialect = { keys, compat, sapCompat };
 
   /** In compat mode data is equal when upstream's hash is, which does not see every difference. */
   const fingerprint = (kind: SourceKind, object: KubeObject): Fingerprint => {
@@ -80,16 +80,18 @@ export function createObjectParser({ keys, compat, digest, former, oldRecord }: 
       const moved = { resourceVersion, revision: revisionOf(kind, object), isRolledOut: isRolledOut(kind, object) };
       return { workload: { ...previous.workload, ...moved }, generation };
     }
-    return { workload: parseWorkload(kind, object, { keys, compat, digest: digest.text }), generation };
+    return { workload: parseWorkload(kind, object, { ...dialect, digest: digest.text }), generation };
   };
 
   /** Most events of a workload are about its status, and a rollout brings many of them. */
   function isStatusOnly(kind: WorkloadKind, object: KubeObject, previous: SeenWorkload): boolean {
-    const { uid, generation, annotations } = object.metadata;
+    const { uid, generation, annotations, labels } = object.metadata;
+    const { workload: known } = previous;
     if (kind.effect === 'replace' || generation === undefined || generation !== previous.generation) return false;
-    if (uid !== previous.workload.uid) return false;
-    if (!relevant.every((key) => annotations?.[key] === previous.workload.annotations[key])) return false;
-    return compat || isSame(slipsIn(kind, object, keys), previous.workload.intent.problems);
+    if (uid !== known.uid) return false;
+    if (!relevant.every((key) => annotations?.[key] === known.annotations[key])) return false;
+    if (!SAP_DISABLING_LABELS.every((key) => labels?.[key] === known.labels[key])) return false;
+    return isSame(slipsIn(kind, object, dialect), known.intent.problems);
   }
 
   const classStatus = (object: KubeObject): ClassStatus | undefined => {

@@ -3,12 +3,14 @@ import type { KubeObject } from '../api/objects.ts';
 import { type Resource, SECRET_PROVIDER_CLASS_POD_STATUSES, SOURCE_RESOURCES } from '../api/resources.ts';
 import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../api/sources.ts';
 import { namedIn } from '../domain/asks/ask.ts';
+import { type ListedSources, listedRefs } from '../domain/config-hash/config-hash.ts';
 import type { Policy } from '../domain/judge/verdict.ts';
 import { type SourceId, sourceId } from '../domain/ledger/source-id.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { concernsOf, type Known } from './concerns.ts';
+import { createConfigHash } from './config-hash.ts';
 import type { LedgerKey } from './ledger/ledger-key.ts';
 import { listAll } from './list-all.ts';
 import { createObjectParser, dataWrittenAt, type ObjectParser } from './object-parser.ts';
@@ -122,6 +124,17 @@ export class Snapshot {
   /** Whether all sources of this kind are known by name. */
   hasListed(kind: SourceKind): boolean {
     return this.#listed.has(kind);
+  }
+
+  /** By version, or by content; undefined if not all of it can be read. */
+  configHash(listed: ListedSources, namespace: string, sapCompat: boolean): string | undefined {
+    const isAbsent = (ref: SourceRef): boolean => this.facts(ref).presence === 'absent';
+    const isRead = (ref: SourceRef): boolean => isAbsent(ref) || this.sources.get(ref)?.fingerprint !== undefined;
+    if (!sapCompat && !listedRefs(listed, namespace).every(isRead)) return undefined;
+    return createConfigHash({ sources: this.sources, sapCompat, mayStore: () => true, isAbsent }).certain(
+      listed,
+      namespace,
+    );
   }
 
   /** What a workload uses or names, also where something else keeps it from being rolled for that. */

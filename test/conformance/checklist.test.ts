@@ -5,7 +5,7 @@ import { type KindName, WORKLOAD_KINDS } from '../../src/api/kinds.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { SourceKind } from '../../src/api/sources.ts';
 import { parseSettings } from '../../src/config/parse-settings.ts';
-import type { Strategy } from '../../src/domain/asks/ask.ts';
+import type { StakaterStrategy } from '../../src/domain/asks/ask.ts';
 import { actionFor } from '../../src/domain/judge/effect.ts';
 import { judge } from '../../src/domain/judge/judge.ts';
 import { compare, type Difference } from '../../src/domain/ledger/applied.ts';
@@ -33,7 +33,7 @@ const source = { ref: foo, ignored: false, matchable: false };
 function edit(
   workload: Workload,
   mark: string,
-  how: { compat?: boolean; strategy?: Strategy; kind?: SourceKind } = {},
+  how: { compat?: boolean; strategy?: StakaterStrategy; kind?: SourceKind } = {},
 ) {
   const { compat = true, strategy = 'env-vars', kind = 'ConfigMap' } = how;
   const ref = { ...foo, kind };

@@ -24,6 +24,8 @@ export interface Given {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;
   readonly compat?: boolean;
+  readonly sapCompat?: boolean;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export function rowOf(kind: KindName): WorkloadKind {
@@ -47,6 +49,7 @@ export function objectOf(given: Given): KubeObject & Readonly<Record<string, unk
       uid: 'uid-1',
       resourceVersion: '41',
       ...(metadata === undefined ? {} : { annotations: metadata }),
+      ...(given.labels && { labels: given.labels }),
     },
     spec: { ...given.spec, ...(nested as Record<string, unknown>) },
     ...(given.status && { status: given.status }),
@@ -54,16 +57,17 @@ export function objectOf(given: Given): KubeObject & Readonly<Record<string, unk
 }
 
 export function workloadOf(given: Given): Workload {
-  return parse(given.kind ?? 'Deployment', objectOf(given), given.compat ?? false);
+  return parse(given.kind ?? 'Deployment', objectOf(given), given.compat, given.sapCompat);
 }
 
-export function parse(kind: KindName, object: KubeObject, compat = false): Workload {
-  return parseWorkload(rowOf(kind), object, { keys: DEFAULT_KEYS, compat, digest: digest.text });
+export function parse(kind: KindName, object: KubeObject, compat = false, sapCompat = false): Workload {
+  return parseWorkload(rowOf(kind), object, { keys: DEFAULT_KEYS, compat, sapCompat, digest: digest.text });
 }
 
 export function policyOf(policy: Partial<Policy> = {}): Policy {
   return {
     compat: false,
+    sapCompat: false,
     autoReloadAll: false,
     ignoredKinds: new Set(),
     keys: DEFAULT_KEYS,

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { env } from 'node:process';
 import { expect, test } from 'vitest';
 import { rounds } from '../support/soak.ts';
-import { type Action, historyFrom, randomFrom, type Size, type Weights } from './history.ts';
-import { SOURCES, WORKLOAD_COUNT, World } from './world.ts';
+import { type Action, ALL, historyFrom, randomFrom, type Size, type Weights } from './history.ts';
+import { SOURCES, WORKLOAD_COUNT, World, type WorldOptions } from './world.ts';
 
 const { ATTUNE_MODEL_SEED, ATTUNE_MODEL_RUNS } = env;
 const from = (first: number, runs: number): readonly number[] => Array.from({ length: runs }, (_, n) => first + n);
@@ -23,13 +23,19 @@ interface Given {
   readonly flags: readonly string[];
   /** How many of a hundred writes go wrong. */
   readonly spoiled: number;
+  readonly dialect?: WorldOptions['dialect'];
 }
 
 /** Plays a history to its end. The same seed gives the same delays and the same faults. */
-async function play({ seed, flags, spoiled }: Given, history: readonly Action[]) {
+async function play({ seed, flags, spoiled, dialect }: Given, history: readonly Action[]) {
   const random = randomFrom(seed);
   const fate = () => (random(100) >= spoiled ? 'answered' : random(2) === 0 ? 'unsent' : 'unanswered');
-  const world = new World({ random, flags, faults: { delayMs: () => [0, 0, 1, 5, 50][random(5)] ?? 0, fate } });
+  const world = new World({
+    random,
+    flags,
+    dialect,
+    faults: { delayMs: () => [0, 0, 1, 5, 50][random(5)] ?? 0, fate },
+  });
   const dice = Math.random;
   Math.random = () => random(1_000_000) / 1_000_000;
   try {
@@ -105,6 +111,19 @@ test.each(['env-vars', 'annotations'])('with %s nothing is lost in rough weather
   const flags = [`--reload-strategy=${strategy}`, '--quiet-period=4s'];
   const isWrong = ({ lost, wrongWrites }: Outcome) => lost.length + wrongWrites.length > 0;
   expect(await judge({ flags, spoiled: 5 }, { steps: 30, weights: ROUGH }, isWrong)).toBe('');
+});
+
+/** What SAP's lists name counts when it comes and when it goes. */
+const COME_AND_GO: Weights = { gone: 2 };
+
+test.each([
+  ['now and then', 0, { ...ALL, ...COME_AND_GO }],
+  ['when 10 of 100 writes go wrong', 10, { ...ALL, ...COME_AND_GO }],
+  ['in rough weather', 5, { ...ROUGH, ...COME_AND_GO }],
+] as const)("with SAP's lists nothing is lost, %s", LONG, async (_when, spoiled, weights) => {
+  const isWrong = ({ lost, wrongWrites }: Outcome) => lost.length + wrongWrites.length > 0;
+  const given = { flags: [], spoiled, dialect: 'sap' } as const;
+  expect(await judge(given, { steps: 25, weights }, isWrong)).toBe('');
 });
 
 const [APP_DOT, APP_DASH, OTHER] = [0, 1, 2];
@@ -251,22 +270,30 @@ test.each(GAPS)('%s', async (_what, flags, history) => {
 // What goes one way only. Where things go back and forth one rollout too many is the price of none too few.
 const ONE_WAY: Weights = { data: 10, image: 3, recreate: 1, down: 2, blind: 2, wait: 10 };
 
-test.each(['env-vars', 'annotations'])(
-  'with %s nothing is done twice where the order can be known',
-  LONG,
-  async (strategy) => {
-    const flags = [`--reload-strategy=${strategy}`];
-    let [writes, surplus] = [0, 0];
-    for (const seed of SEEDS) {
-      const history = historyFrom(randomFrom(seed), { ...SIZE, unique: true, weights: ONE_WAY });
-      const outcome = await play({ seed, flags, spoiled: 0 }, history);
-      writes += outcome.writes;
-      surplus += outcome.surplus;
-    }
-    // Several edits of one template in one gap leave the server's history with two answers, and who is killed twice within
-    // a rollout has no time to write down that it is complete: about one in a hundred.
-    expect(surplus, `${surplus} of ${writes} rollouts were needless, last seed ${SEEDS.at(-1)}`).toBeLessThan(
-      writes / 50,
-    );
-  },
-);
+/** How many writes there were, and how many of them brought nothing. */
+async function waste(given: Omit<Given, 'seed'>, weights: Weights) {
+  let [writes, surplus] = [0, 0];
+  for (const seed of SEEDS) {
+    const outcome = await play({ ...given, seed }, historyFrom(randomFrom(seed), { ...SIZE, unique: true, weights }));
+    writes += outcome.writes;
+    surplus += outcome.surplus;
+  }
+  return { writes, surplus, said: `${surplus} of ${writes} rollouts were needless, last seed ${SEEDS.at(-1)}` };
+}
+
+test.each([
+  ['env-vars', 'stakater', ['--reload-strategy=env-vars']],
+  ['annotations', 'stakater', ['--reload-strategy=annotations']],
+  ["SAP's lists", 'sap', []],
+] as const)('with %s nothing is done twice where the order can be known', LONG, async (_how, dialect, flags) => {
+  const { writes, surplus, said } = await waste({ flags, dialect, spoiled: 0 }, ONE_WAY);
+  // Several edits of one template in one gap leave the server's history with two answers, and who is killed twice within
+  // a rollout has no time to write down that it is complete: about one in a hundred.
+  expect(surplus, said).toBeLessThan(writes / 50);
+});
+
+test('where sources come and go and nobody looks away, no rollout is needless', LONG, async () => {
+  const { down: _, blind: __, ...seen } = ONE_WAY;
+  const { surplus, said } = await waste({ flags: [], dialect: 'sap', spoiled: 0 }, { ...seen, ...COME_AND_GO });
+  expect(surplus, said).toBe(0);
+});

@@ -3,6 +3,8 @@ export type Action =
   | { readonly do: 'data'; readonly source: number; readonly value: string }
   /** Metadata only. */
   | { readonly do: 'label'; readonly source: number; readonly value: string }
+  /** Deleted; the next data creates it anew. */
+  | { readonly do: 'gone'; readonly source: number }
   | { readonly do: 'image'; readonly workload: number; readonly value: string }
   /** Back to the template before, with the marks it had. */
   | { readonly do: 'undo'; readonly workload: number }
@@ -90,6 +92,8 @@ export function historyFrom(random: Random, size: Size): readonly Action[] {
       case 'data':
       case 'label':
         return { do: what, source: random(sources), value: value(VALUES) };
+      case 'gone':
+        return { do: what, source: random(sources) };
       case 'wait':
         return { do: what, ms: one(WAITS_MS) };
       case 'image':

@@ -42,7 +42,7 @@ export class Pods {
   }
 
   #wrote({ plural, before, after }: Write): void {
-    if (plural === 'configmaps' && after) this.#dataChanged(after);
+    if (plural === 'configmaps') this.#dataChanged((after ?? before).metadata, after?.data.value ?? '');
     if (plural !== 'deployments') return;
     const { namespace, name, uid } = (after ?? before).metadata;
     if (!after || before?.metadata.uid !== uid) this.#rollouts.delete(`${namespace}/${name}`);
@@ -78,9 +78,9 @@ export class Pods {
     this.#rollouts.set(key, { template: text, maybe: now, leftOver, isComing: true, revision });
   }
 
-  #dataChanged({ metadata: { namespace, name }, data }: Json): void {
+  #dataChanged({ namespace, name }: Json, value: string): void {
     for (const [key, { isComing, maybe }] of this.#rollouts) {
-      if (key.startsWith(`${namespace}/`) && isComing) maybe.get(name)?.add(data.value);
+      if (key.startsWith(`${namespace}/`) && isComing) maybe.get(name)?.add(value);
     }
   }
 

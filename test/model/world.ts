@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { RECORD } from '../../src/api/annotations.ts';
 import { runController } from '../../src/controller/controller.ts';
 import { aloneLeadership } from '../../src/controller/leadership.ts';
@@ -27,11 +28,17 @@ const WORKLOADS = [
   { name: 'named', annotations: { 'configmap.reloader.stakater.com/reload': 'other' }, uses: ['other'] },
 ] as const;
 export const WORKLOAD_COUNT = WORKLOADS.length;
+const LIST = 'pod-reloader.cs.sap.com/configmaps';
+const HASH = 'pod-reloader.cs.sap.com/config-hash';
+// Until then every watch that was broken is back.
+const BACK_MS = 60_000;
 
 export interface WorldOptions {
   readonly random: Random;
   readonly flags: readonly string[];
   readonly faults: Faults;
+  /** In whose words the workloads ask. */
+  readonly dialect?: 'stakater' | 'sap' | undefined;
 }
 
 /** A cluster, a controller on it, and what its pods have. */
@@ -46,6 +53,14 @@ export class World {
   #render: () => string = () => '';
   /** When the data of a source, or the template of a workload, last changed. */
   readonly #movedAt = new Map<string, number>();
+  /** Everything was listed, and what happens from now on is seen. */
+  #isFollowing = false;
+  /** When the server was last out of reach. */
+  #sightAt = Number.NEGATIVE_INFINITY;
+  /** Workloads and sources that came or went before anything was written down about the workload. */
+  readonly #untold = new Set<string>();
+  /** If we are killed then, there is no trace of whether the source was there when the workload began. */
+  readonly #traceless = new Set<string>();
   #writes = 0;
   #surplus = 0;
   /** Writes that must never be, whatever happens. */
@@ -62,11 +77,19 @@ export class World {
     });
     this.cluster.onWrite(({ before, after }) => {
       const textOf = (object: Json): string => JSON.stringify([object?.data, object?.spec?.template]);
-      if (after && textOf(before) !== textOf(after)) this.#movedAt.set(after.metadata.name, this.cluster.version);
+      const { name } = (after ?? before).metadata;
+      if (textOf(before) !== textOf(after)) this.#movedAt.set(name, this.cluster.version);
     });
-    this.cluster.onWrite(({ plural, after }) => {
+    this.cluster.onWrite(({ plural, before, after }) => {
+      // An edit in the very second of the creation leaves no time of its own.
+      const bornMs = Date.parse((after ?? before).metadata.creationTimestamp);
+      const isEdited = before && after && this.cluster.clock.wall() - bornMs > 1000;
+      if (plural !== 'configmaps' || isEdited) return;
+      for (const uid of this.#unwritten()) this.#untold.add(`${uid} ${(after ?? before).metadata.name}`);
+    });
+    this.cluster.onWrite(({ plural, before, after }) => {
       const { metadata, data, spec, status } = after ?? {};
-      if (plural === 'configmaps') this.#tell(`${metadata?.name} ${data?.value ?? data?.ledger}`);
+      if (plural === 'configmaps') this.#tell(`${(after ?? before).metadata.name} ${data?.value ?? data?.ledger}`);
       if (plural !== 'deployments' || !after) return;
       const { env, image } = spec.template.spec.containers[0];
       const marks = [...env.map(({ name, value }: Json) => `${name.slice(9, 12)}=${value.slice(0, 4)}`)];
@@ -101,7 +124,12 @@ export class World {
     }
     await this.cluster.clock.run(600_000);
     const undelivered = Number(/^attune_undelivered_changes (\d+)/m.exec(this.#render())?.[1] ?? 0);
-    const wrong = WORKLOADS.flatMap(({ name }) => this.#pods.outdated(SHOP, name).map((what) => `${name} has ${what}`));
+    const wrong = WORKLOADS.flatMap(({ name }) => {
+      const { uid } = this.cluster.find('deployments', SHOP, name).metadata;
+      const outdated = this.#pods.outdated(SHOP, name);
+      const traced = outdated.filter((what) => !this.#traceless.has(`${uid} ${what.split(':')[0]}`));
+      return traced.map((what) => `${name} has ${what}`);
+    });
     const died = this.story.filter((line) => line.includes('died'));
     return {
       lost: undelivered > 0 ? died : [...wrong, ...died],
@@ -123,15 +151,21 @@ export class World {
     const name = 'source' in action ? (SOURCES[action.source] ?? '') : '';
     switch (action.do) {
       case 'data':
-        cluster.patch('configmaps', SHOP, name, { data: { value: action.value } });
+        if (this.#has(name)) cluster.patch('configmaps', SHOP, name, { data: { value: action.value } });
+        else if (this.#isLooking())
+          cluster.create('configmaps', SHOP, { metadata: { name }, data: { value: action.value } });
         break;
       case 'label':
-        cluster.patch('configmaps', SHOP, name, { metadata: { labels: { of: action.value } } });
+        if (this.#has(name)) cluster.patch('configmaps', SHOP, name, { metadata: { labels: { of: action.value } } });
+        break;
+      case 'gone':
+        if (this.#has(name) && this.#isLooking()) cluster.delete('configmaps', SHOP, name);
         break;
       case 'down':
         this.#controller?.kill();
         this.#controller?.stop.abort(new Error('killed'));
         this.#controller = undefined;
+        this.#isFollowing = false;
         break;
       case 'up':
         if (!this.#controller) this.#start();
@@ -141,12 +175,32 @@ export class World {
         break;
       case 'sight':
         cluster.setBlind(false);
+        this.#sightAt = cluster.clock.now();
         break;
       case 'wait':
         break;
       default:
         this.#touch(action);
     }
+  }
+
+  /**
+   * Whether somebody sees what comes and goes. What comes and goes while nobody looks leaves no trace, or one of a second: what
+   * of it can be known is told by tests of its own.
+   */
+  #isLooking(): boolean {
+    return this.#isFollowing && !this.cluster.isBlind && this.cluster.clock.now() > this.#sightAt + BACK_MS;
+  }
+
+  /** Workloads of which nothing is written down, while sources come and go. */
+  #unwritten(): readonly string[] {
+    const ledger = JSON.stringify(this.cluster.all('configmaps', 'home').map(({ data }) => data));
+    const uids = this.cluster.all('deployments', SHOP).map(({ metadata }): string => metadata.uid);
+    return uids.filter((uid) => !ledger.includes(uid));
+  }
+
+  #has(name: string): boolean {
+    return this.cluster.find('configmaps', SHOP, name) !== undefined;
   }
 
   #touch(action: Extract<Action, { readonly workload: number }>): void {
@@ -174,6 +228,10 @@ export class World {
         break;
       case 'relay':
         edit(({ spec }) => {
+          if (this.#options.dialect === 'sap') {
+            spec.template.metadata.annotations = { ...spec.template.metadata.annotations, [HASH]: this.#sapHash(uses) };
+            return;
+          }
           const [container] = spec.template.spec.containers;
           const marks = uses.map((use) => [VARIABLES[use], sha1(this.cluster.find('configmaps', SHOP, use).data)]);
           const env = Object.fromEntries(container.env.map(({ name: key, value }: Json) => [key, value]));
@@ -205,12 +263,22 @@ export class World {
     return changed.every((version) => version < (this.#movedAt.get(name) ?? 0));
   }
 
+  /** By version, as SAP's own program. */
+  #sapHash(uses: readonly string[]): string {
+    const lines = uses.map((use) => {
+      const { uid, resourceVersion } = this.cluster.find('configmaps', SHOP, use)?.metadata ?? {};
+      return `configmap/${SHOP}/${use}/${uid === undefined ? '' : `${uid}.${resourceVersion}`}\n`;
+    });
+    return createHash('sha256').update(lines.join('')).digest('hex');
+  }
+
   #tell(what: string): void {
     this.story.push(`${this.cluster.version} ${what}`);
   }
 
   #createWorkload(at: number): void {
-    const { name, annotations, uses } = WORKLOADS[at] ?? WORKLOADS[0];
+    const { name, annotations: stakaters, uses } = WORKLOADS[at] ?? WORKLOADS[0];
+    const annotations = this.#options.dialect === 'sap' ? { [LIST]: uses.join(', ') } : stakaters;
     // What is named by a pattern is read in a way that nobody sees.
     const isSeen = name !== 'pattern';
     const envFrom = isSeen ? uses.map((use) => ({ configMapRef: { name: use } })) : [];
@@ -226,6 +294,9 @@ export class World {
   }
 
   #start(): void {
+    for (const pair of this.#untold) {
+      if (this.#unwritten().includes(pair.split(' ')[0] ?? '')) this.#traceless.add(pair);
+    }
     const { faults, flags } = this.#options;
     const { client, kill } = connect(this.cluster, {
       ...faults,
@@ -250,7 +321,10 @@ export class World {
     );
     const { clock } = this.cluster;
     const metrics = controllerMetrics({ byNamespace: false });
-    const write = (line: string): void => this.#tell(line.trim());
+    const write = (line: string): void => {
+      this.#isFollowing ||= line.includes('sources are watched');
+      this.#tell(line.trim());
+    };
     const log = createLog({ format: '', level: 'info', write, now: () => clock.wall() });
     const leadership = aloneLeadership();
     const nothing = (): void => {};

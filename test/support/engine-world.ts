@@ -5,9 +5,11 @@ import type { SourceRef } from '../../src/api/sources.ts';
 import { Engine } from '../../src/controller/engine/engine.ts';
 import type { EngineDeps } from '../../src/controller/engine/engine-deps.ts';
 import type { Source } from '../../src/domain/source/source.ts';
+import type { StateRules } from '../../src/domain/state/source-past.ts';
 import { WorkloadState } from '../../src/domain/state/workload-state.ts';
 import { parseWorkload } from '../../src/domain/workload/parse-workload.ts';
 import type { Workload, WorkloadKey } from '../../src/domain/workload/workload.ts';
+import { createConfigHash } from '../../src/model/config-hash.ts';
 import type { CheckpointEntry } from '../../src/model/ledger/shard.ts';
 import { ReverseIndex } from '../../src/model/reverse-index.ts';
 import { SourceHistory } from '../../src/model/sources/source-history.ts';
@@ -21,8 +23,12 @@ export const WEB: WorkloadKey = 'Deployment/shop/web';
 export const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
 
 /** Of a workload that was found by a listing. */
-export const stateOf = (workload: Workload): WorkloadState =>
-  new WorkloadState(workload, { compat: false, sharedVersions: () => true, sources: new SourceHistory() });
+export const stateOf = (workload: Workload): WorkloadState => new WorkloadState(workload, rulesOf(new SourceHistory()));
+
+export const rulesOf = (sources: SourceHistory, sapCompat = false): StateRules => ({
+  ...{ compat: false, sapCompat, sharedVersions: () => true, sources },
+  configHash: createConfigHash({ sources, sapCompat, mayStore: () => true, isAbsent: () => true }).certain,
+});
 
 export const markOf = (data: string): string => data.toLowerCase().padEnd(40, '0');
 
@@ -38,6 +44,7 @@ export const source = (data: string, version: number, ref = APP): Source => ({
 export interface Look {
   readonly uid?: string;
   readonly annotations?: Record<string, string>;
+  readonly labels?: Record<string, string>;
   readonly image?: string;
   readonly mark?: string;
   readonly replicas?: number;
@@ -49,14 +56,15 @@ export interface Look {
 
 export const web = (version: number, look: Look = {}): Workload => parsed(webObject(version, look));
 
-export const parsed = (object: KubeObject): Workload =>
-  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, digest });
+export const parsed = (object: KubeObject, sapCompat = false): Workload =>
+  parseWorkload(DEPLOYMENT, object, { keys: DEFAULT_KEYS, compat: false, sapCompat, digest });
 
 /** The same as the server sends it. */
 export function webObject(version: number, look: Look = {}) {
   const {
     uid = 'w',
     annotations = {},
+    labels = {},
     image = 'v1',
     mark,
     replicas = 1,
@@ -73,6 +81,7 @@ export function webObject(version: number, look: Look = {}) {
       resourceVersion: String(version),
       generation: revision,
       creationTimestamp: '2026-01-01T10:00:05Z',
+      labels,
       annotations: {
         'reloader.stakater.com/auto': 'true',
         'deployment.kubernetes.io/revision': String(revision),
@@ -112,11 +121,12 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const told: string[] = [];
   const sources = new SourceHistory();
   const index = new ReverseIndex();
-  const policy = policyOf();
+  const policy = options.policy ?? policyOf();
   const engine = new Engine({
     policy,
     lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },
     timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 },
+    configHash: rulesOf(sources, policy.sapCompat).configHash,
     keyId: 'k',
     clock,
     serverNow: () => clock.wall(),

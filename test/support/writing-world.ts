@@ -1,5 +1,6 @@
 import { createAct } from '../../src/controller/write/act.ts';
 import { type ReconcileDeps, reconcile } from '../../src/controller/write/reconcile.ts';
+import { createConfigHash } from '../../src/model/config-hash.ts';
 import { createDigest } from '../../src/runtime/digest.ts';
 import { parsed, running, WEB } from './engine-world.ts';
 import type { Exchange } from './scripted-api.ts';
@@ -23,7 +24,7 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     mayStore: () => true,
     jobs: {} as never,
     replacements: {} as never,
-    parse: (_kind, object) => parsed(object),
+    parse: (_kind, object) => parsed(object, policy.sapCompat),
     seen: (workload) => engine.workloadSeen(workload, 'write'),
   });
   const report: ReconcileDeps['report'] = { taken: none, tell: none };
@@ -32,6 +33,7 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     sources: world.sources,
     policy,
     shorten,
+    configHash: createConfigHash({ ...world, ...policy, mayStore: () => true, isAbsent: () => true }).known,
     keys: policy.keys,
     lifecycle: { compat: policy.compat, reloadOnCreate: false, reloadOnDelete: false },
     timing: { quietPeriodMs: 0, maxWaitMs: 0 },

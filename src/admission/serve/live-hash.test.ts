@@ -12,7 +12,12 @@ import { ADMISSION_METRICS } from '../../telemetry/metric-tables/admission.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { createLiveHash, type LiveHashDeps } from './live-hash.ts';
 
-const parser = createObjectParser({ keys: DEFAULT_KEYS, compat: false, digest: createDigest(Buffer.alloc(32, 7)) });
+const parser = createObjectParser({
+  keys: DEFAULT_KEYS,
+  compat: false,
+  sapCompat: false,
+  digest: createDigest(Buffer.alloc(32, 7)),
+});
 
 const object = (name: string, uid: string, resourceVersion: string, data: Readonly<Record<string, string>>) => ({
   metadata: { namespace: 'shop', name, uid, resourceVersion },

@@ -1,7 +1,8 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { Resource } from '../../api/resources.ts';
-import type { SourceKind, SourceRef } from '../../api/sources.ts';
+import { type SourceKind, type SourceRef, sourceKey } from '../../api/sources.ts';
 import { slipsIn } from '../../domain/asks/slips.ts';
+import { listedRefs } from '../../domain/config-hash/config-hash.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { timingOf } from '../../domain/plan/timing.ts';
 import { CLUSTER_USAGE, type Cluster, clusterCommand } from '../cluster/cluster-command.ts';
@@ -124,7 +125,10 @@ async function reportOn(
   const { snapshot, settings, ledger, labels, nowMs } = judging;
   const { kind, object, workload, notes } = subject;
   const refs: readonly SourceRef[] = source ? [{ ...source, namespace }] : snapshot.concernsOf(workload);
-  for (const ref of refs) await snapshot.readData(ref);
+  // A config hash is of all that is listed, also where only one source is asked about.
+  const listed = workload.intent.asks.flatMap((ask) => (ask.listed ? listedRefs(ask.listed, namespace) : []));
+  const toRead = new Map([...refs, ...listed].map((ref) => [sourceKey(ref), ref]));
+  for (const ref of toRead.values()) await snapshot.readData(ref);
   const events = await reloaderEvents(client, object);
   const notWatched = notWatchedBecause(workload.ref, labels, settings);
   const sources = refs.map((ref) => {
@@ -137,17 +141,19 @@ async function reportOn(
   const { paused } = workload;
   const step = pauseStep({ paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs }, nowMs);
   // In compat mode the controller is as silent about slips as upstream; whoever asks is told all the same.
-  const slips = settings.compat ? slipsIn(kind, object, settings.keys) : [];
+  const slips = slipsIn(kind, object, { ...settings, compat: false });
   return {
     workload: workload.ref,
     judgedBy: judging.by,
-    mode: settings.compat ? 'stakater' : 'default',
+    mode: [...(settings.compat ? ['stakater'] : []), ...(settings.sapCompat ? ['sap'] : [])].join(',') || 'default',
     strategy: settings.reloadStrategy,
     timing: timingOf(workload.intent, settings),
     lastWrite: lastWriteOf(object),
     paused: paused ? { byReloader: pausedAt !== undefined, step } : undefined,
     isLedgerKnown: ledger.known,
-    problems: [...workload.intent.problems, ...slips].map(({ path, message }) => `${path} ${message}`),
+    problems: [...workload.intent.problems.filter(({ isSlip }) => !isSlip), ...slips].map(
+      ({ path, message }) => `${path} ${message}`,
+    ),
     notes: [...notes, ...judging.unread(), ...ledger.notes],
     sources,
     events: newestOf(events),

@@ -82,7 +82,7 @@ function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactRe
       ...notWatchedBecause(workload.ref, labels, settings),
       ...sourceNotWatchedBecause(ref, facts.labels, settings),
     ];
-    const { container: _, ...answer } = answerTo(workload, ref, notWatched, judging);
+    const { marking: _, ...answer } = answerTo(workload, ref, notWatched, judging);
     return [{ workload: workload.ref, ...answer }];
   });
   workloads.sort((a, b) => Number(b.rolls) - Number(a.rolls) || a.workload.name.localeCompare(b.workload.name));

@@ -109,6 +109,6 @@ async function tryToResume({ client, settings, io }: Task, workload: Workload): 
 }
 
 function parse({ settings }: Task, object: KubeObject): Workload {
-  const { keys, compat } = settings;
-  return parseWorkload(DEPLOYMENTS, object, { keys, compat, digest: () => '' });
+  const { keys, compat, sapCompat } = settings;
+  return parseWorkload(DEPLOYMENTS, object, { keys, compat, sapCompat, digest: () => '' });
 }

@@ -79,8 +79,9 @@ export function diagnose(kind: WorkloadKind, object: KubeObject, sources: Source
 }
 
 function sideOf(kind: WorkloadKind, object: KubeObject, { settings, borrowers }: Basis, compat: boolean): Side {
-  const { keys, autoReloadAll, ignoredKinds, reloadStrategy } = settings;
-  const parse = (of: WorkloadKind, each: KubeObject) => parseWorkload(of, each, { keys, compat, digest: () => '' });
+  const { keys, sapCompat, autoReloadAll, ignoredKinds, reloadStrategy } = settings;
+  const dialect = { keys, compat, sapCompat };
+  const parse = (of: WorkloadKind, each: KubeObject) => parseWorkload(of, each, { ...dialect, digest: () => '' });
   const workload = parse(kind, object);
   // Reloader passes over a Rollout without a template of its own.
   const counting = compat ? [] : borrowers;
@@ -88,7 +89,7 @@ function sideOf(kind: WorkloadKind, object: KubeObject, { settings, borrowers }:
   return {
     workload,
     asking: [workload, ...counting.map((each) => withTemplateOf(parse(ROLLOUTS, each), workload))],
-    policy: { compat, keys, autoReloadAll, ignoredKinds, reloadStrategy },
+    policy: { ...dialect, autoReloadAll, ignoredKinds, reloadStrategy },
     unseen: () => undefined,
     knows: compat ? kind.kind !== 'DeploymentConfig' && hasOwnTemplate : hasOwnTemplate,
   };

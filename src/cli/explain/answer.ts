@@ -1,6 +1,7 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
+import type { Ask, Strategy } from '../../domain/asks/ask.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
 import { judge } from '../../domain/judge/judge.ts';
 import { markIn, variableName } from '../../domain/template/marks.ts';
@@ -30,8 +31,16 @@ export interface Consequence {
   readonly rule: string;
 }
 
-/** An answer, with the container that gets the mark. */
-export type MarkedAnswer = Answer & { readonly container: number };
+/** How a change is marked, and by whose wish. */
+export interface Marking {
+  /** Index of the container that gets a mark of Stakater's. */
+  readonly container: number;
+  readonly strategy: Strategy;
+  /** Undefined: nobody asks. */
+  readonly ask: Ask | undefined;
+}
+
+export type MarkedAnswer = Answer & { readonly marking: Marking };
 
 /** The controller's own rules, asked about one source. */
 export function answerTo(
@@ -60,14 +69,16 @@ function judged(workload: Workload, ref: SourceRef, snapshot: Snapshot, settings
   if (!verdict.reload) {
     const { rule } = verdict;
     const use = workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name);
-    return { rolls: false, because, rule, cures: verdict.cures, action: undefined, container: use?.container ?? 0 };
+    const marking = { container: use?.container ?? 0, strategy: settings.reloadStrategy, ask: undefined };
+    return { rolls: false, because, rule, cures: verdict.cures, action: undefined, marking };
   }
-  const { container } = verdict;
+  const { container, strategy, ask } = verdict;
+  const marking = { container, strategy, ask };
   const rule = ruleOf(askerOf(workload, ref, snapshot, settings), workload, verdict.rule);
   const action = actionFor(kindNamed(workload.ref.kind) as WorkloadKind, workload, [verdict], settings);
-  if (action !== 'none') return { rolls: true, because, rule, cures: [], action, container };
+  if (action !== 'none') return { rolls: true, because, rule, cures: [], action, marking };
   const left = inactionOf(workload);
-  return { rolls: false, because: 'nothing-to-do', rule: left.rule, cures: [left.cure], action, container };
+  return { rolls: false, because: 'nothing-to-do', rule: left.rule, cures: [left.cure], action, marking };
 }
 
 /** Whoever asks for the source: the workload itself, unless only a Rollout does that has borrowed its template. */
@@ -79,10 +90,11 @@ function askerOf(workload: Workload, ref: SourceRef, snapshot: Snapshot, policy:
   return [...snapshot.workloads.values()].find(isAsking) ?? workload;
 }
 
+const LISTED = 'what SAP pod-reloader lists counts when it comes and when it goes';
 const CLASSES = 'a SecretProviderClass is known by the pods that mount it, and is neither created nor deleted';
 
 function lifecycleOf(
-  { rolls, rule, container }: Verdict,
+  { rolls, rule, marking: { container, strategy } }: Verdict,
   workload: Workload,
   { kind, name }: SourceRef,
   { reloadOnCreate, reloadOnDelete, compat, reloadStrategy }: Settings,
@@ -90,6 +102,7 @@ function lifecycleOf(
   const both = (consequence: Consequence) => ({ ifCreated: consequence, ifDeleted: consequence });
   if (!rolls) return both({ rolls, rule });
   if (kind === 'SecretProviderClass') return both({ rolls: false, rule: CLASSES });
+  if (strategy === 'config-hash') return both({ rolls: true, rule: LISTED });
   const ifCreated = flagged('--reload-on-create', reloadOnCreate);
   // Upstream takes its variable away, and has nothing to do where it never was.
   const isMarked = markIn(workload.containers[container], variableName(kind, name)) !== undefined;

@@ -12,7 +12,8 @@ import { stateText } from './state-text.ts';
 export interface WorkloadReport {
   readonly workload: WorkloadRef;
   readonly judgedBy: string;
-  readonly mode: 'default' | 'stakater';
+  /** `default`, or whose program is followed word for word: `stakater`, `sap`, or both with a comma. */
+  readonly mode: string;
   readonly strategy: 'env-vars' | 'annotations';
   readonly timing: Timing;
   /** RFC 3339. */
@@ -42,7 +43,7 @@ export function explanationText(report: WorkloadReport, page: Layout, nowMs: num
 function facts(report: WorkloadReport, paint: Paint, nowMs: number): readonly (readonly string[])[] {
   const { timing, lastWrite, paused, problems, notes } = report;
   const rows = [
-    ['judged by', report.judgedBy + (report.mode === 'stakater' ? ' (compatible with Stakater Reloader)' : '')],
+    ['judged by', report.judgedBy + modeText(report.mode)],
     ['timing', timingText(timing)],
     ['last write', lastWrite ? `${ago(lastWrite, nowMs)} (${lastWrite})` : 'never by a reloader'],
   ];
@@ -50,6 +51,13 @@ function facts(report: WorkloadReport, paint: Paint, nowMs: number): readonly (r
   for (const problem of problems) rows.push(['wrong', paint('red', problem)]);
   for (const note of notes) rows.push(['note', paint('dim', note)]);
   return rows;
+}
+
+const PROGRAMS: Readonly<Record<string, string>> = { stakater: 'Stakater Reloader', sap: 'SAP pod-reloader' };
+
+function modeText(mode: string): string {
+  const programs = mode.split(',').flatMap((word) => PROGRAMS[word] ?? []);
+  return programs.length === 0 ? '' : ` (compatible with ${programs.join(' and ')})`;
 }
 
 function timingText({ quietPeriodMs, maxWaitMs }: Timing): string {
@@ -112,7 +120,8 @@ const MARKS: Readonly<Record<Mark['found'], string>> = {
   unknown: 'is there',
 };
 
-const markText = ({ place, container, found }: Mark): string => `${place} for container ${container} ${MARKS[found]}`;
+const markText = ({ place, container, found }: Mark): string =>
+  `${place} ${container === undefined ? 'in the pod template' : `for container ${container}`} ${MARKS[found]}`;
 
 function eventsText(events: readonly ReloaderEvent[], page: Layout, nowMs: number): string {
   const paint = painter(page);

@@ -1,9 +1,10 @@
-import { LAST_RELOADED_FROM } from '../../api/annotations.ts';
+import { CONFIG_HASH, LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
+import type { ListedSources } from '../../domain/config-hash/config-hash.ts';
 import { carriesMark, variableName } from '../../domain/template/marks.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { SourceFacts } from '../../model/snapshot.ts';
-import { type Answer, answerTo } from './answer.ts';
+import { type Answer, answerTo, type Marking } from './answer.ts';
 import { type State, type Subject, standingOf, type Viewpoint } from './standing.ts';
 import type { NotWatched } from './watch-scope.ts';
 
@@ -17,7 +18,8 @@ export interface Explanation extends Answer {
 
 /** Where the mark of a change goes, and what stands there now. */
 export interface Mark {
-  readonly container: string;
+  /** Undefined: it stands for the pod template as a whole. */
+  readonly container: string | undefined;
   readonly place: string;
   /** Of the data as it is now. */
   readonly value: string | undefined;
@@ -26,29 +28,43 @@ export interface Mark {
 
 export function explain(subject: Subject, ref: SourceRef, unseen: readonly NotWatched[], at: Viewpoint): Explanation {
   const { workload } = subject;
-  const { container, ...answer } = answerTo(workload, ref, unseen, at);
+  const { marking, ...answer } = answerTo(workload, ref, unseen, at);
+  const mark = markOf(workload, ref, marking, at);
   return {
     source: { kind: ref.kind, name: ref.name },
     presence: at.snapshot.facts(ref).presence,
     ...answer,
-    mark: answer.action === 'run' ? undefined : markOf(workload, ref, container, at),
-    state: standingOf(subject, ref, answer.rolls, at),
+    mark: answer.action === 'run' ? undefined : mark,
+    state: standingOf(subject, ref, { rolls: answer.rolls, ...marking, found: mark?.found }, at),
   };
 }
 
 const FOUND = { equal: 'current', different: 'other', missing: 'missing', 'shared-name': 'shared' } as const;
 
-function markOf(
-  workload: Workload,
-  ref: SourceRef,
-  container: number,
-  { snapshot, settings: { reloadStrategy } }: Viewpoint,
-): Mark | undefined {
+function markOf(workload: Workload, ref: SourceRef, marking: Marking, at: Viewpoint): Mark | undefined {
+  const { container, strategy, ask } = marking;
   const named = workload.containers[container]?.name;
   if (named === undefined) return undefined;
-  const value = snapshot.sources.get(ref)?.fingerprint?.mark;
-  const place = reloadStrategy === 'annotations' ? LAST_RELOADED_FROM : variableName(ref.kind, ref.name);
+  if (strategy === 'config-hash') return ask?.listed && hashOf(workload, ask.listed, at);
+  const value = at.snapshot.sources.get(ref)?.fingerprint?.mark;
+  const place = strategy === 'annotations' ? LAST_RELOADED_FROM : variableName(ref.kind, ref.name);
   // Any text does for asking whether there is one at all.
-  const found = FOUND[carriesMark(workload, ref, value ?? '', reloadStrategy)];
+  const found = FOUND[carriesMark(workload, ref, value ?? '', strategy)];
   return { container: named, place, value, found: value === undefined && found === 'other' ? 'unknown' : found };
+}
+
+/** One mark for all that is listed. What SAP's own program has left there is as good, if nothing was written since. */
+function hashOf(
+  { ref: { namespace }, templateAnnotations }: Workload,
+  listed: ListedSources,
+  { snapshot, ledger, settings: { sapCompat } }: Viewpoint,
+): Mark {
+  const versions = snapshot.configHash(listed, namespace, true);
+  const content = ledger.known ? snapshot.configHash(listed, namespace, false) : undefined;
+  const value = sapCompat ? versions : content;
+  const { [CONFIG_HASH]: carried } = templateAnnotations;
+  const at = { container: undefined, place: CONFIG_HASH, value };
+  if (carried === undefined) return { ...at, found: 'missing' };
+  if (carried === value || carried === versions) return { ...at, found: 'current' };
+  return { ...at, found: value === undefined ? 'unknown' : 'other' };
 }

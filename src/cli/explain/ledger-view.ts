@@ -2,6 +2,7 @@ import type { DataObject } from '../../api/objects.ts';
 import { SECRETS } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
+import type { Strategy } from '../../domain/asks/ask.ts';
 import { UNKNOWN } from '../../domain/ledger/applied.ts';
 import type { Word } from '../../domain/ledger/believe.ts';
 import { sourceId } from '../../domain/ledger/source-id.ts';
@@ -22,7 +23,7 @@ export interface LedgerView {
   /** Whether the fingerprints of the ledger can be compared with those of the sources. */
   readonly known: boolean;
   /** What was written down about one source of a workload. */
-  readonly word: (workload: Workload, ref: SourceRef, sources: SourceHistory) => LedgerWord;
+  readonly word: (workload: Workload, ref: SourceRef, sources: SourceHistory, strategy: Strategy) => LedgerWord;
   /** A Job that a CronJob was made to run may carry the CronJob's record. */
   readonly noteRun: (job: Workload) => void;
   /** What the user should know about the answers. */
@@ -54,7 +55,10 @@ export async function readLedger(
   const runs = new Runs();
   const records = new PastRecords({ keyId, checkpoint }, runs);
   // Whether marks settle is asked elsewhere, and two listings say nothing about the order of versions.
-  const rules = { compat: false, sharedVersions: () => false, serverNow: () => client.serverNow() };
+  const rules = {
+    ...{ compat: false, sapCompat: false, sharedVersions: () => false, serverNow: () => client.serverNow() },
+    configHash: () => undefined,
+  };
   return {
     key,
     known: true,
@@ -62,7 +66,7 @@ export async function readLedger(
       ? [`the checkpoint in namespace ${namespace} cannot be read: ${unreadable.message}`]
       : NOTES[result],
     noteRun: (job) => void runs.note(job),
-    word(workload, ref, sources) {
+    word(workload, ref, sources, strategy) {
       const evidence = new Evidence({ ...rules, sources, checkpoint, records, listed: ALL });
       const id = sourceId(ref, workload.ref.namespace);
       // As at a start of the controller: without a checkpoint that can be believed nothing of the past is.
@@ -71,7 +75,7 @@ export async function readLedger(
       return {
         record: record && { seq: record.seq, applied: record.sources[id] },
         checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
-        isDoubted: !unreadable && evidence.about(workload, ref, settings.reloadStrategy) === UNKNOWN,
+        isDoubted: !unreadable && evidence.about(workload, ref, strategy) === UNKNOWN,
         writtenAt: record?.at,
       };
     },

@@ -5,11 +5,12 @@ import type { Settings } from '../../config/settings.ts';
 import { ABSENT, compare, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { believe } from '../../domain/ledger/believe.ts';
 import { dueAt, timingOf } from '../../domain/plan/timing.ts';
-import { carriesMark } from '../../domain/template/marks.ts';
 import { type Ages, agesOf } from '../../domain/workload/pod-age.ts';
 import { type Hold, holdOf, type Progress, progressOf } from '../../domain/workload/progress.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
+import type { Marking } from './answer.ts';
+import type { Mark } from './explanation.ts';
 import type { LedgerView } from './ledger-view.ts';
 import type { Pods } from './pods.ts';
 
@@ -58,37 +59,46 @@ export interface Subject {
   readonly rolledBy: { readonly kind: WorkloadKind; readonly object: KubeObject };
 }
 
-export function standingOf(subject: Subject, ref: SourceRef, rolls: boolean, at: Viewpoint): State {
+/** What is known of the change of a source before anybody asks what the pods run with. */
+export interface Asked extends Pick<Marking, 'strategy' | 'ask'> {
+  readonly rolls: boolean;
+  /** What the template's mark is of. */
+  readonly found: Mark['found'] | undefined;
+}
+
+export function standingOf(subject: Subject, ref: SourceRef, asked: Asked, at: Viewpoint): State {
   const { snapshot } = at;
   if (snapshot.facts(ref).presence === 'unreadable') return unknown('you may not read it');
   const current = snapshot.sources.current(ref);
   if (current === UNKNOWN) return unknown('nobody mounts it, and what it would hold is not known before');
-  const facts = factsOf(subject, ref, at);
+  const facts = factsOf(subject, ref, asked, at);
   if (facts.difference === 'keep') return { is: 'gone', from: facts.from };
   if (current === ABSENT && facts.difference === 'same') return { is: 'absent', from: facts.from };
   const change = changeIn(facts);
   if (change === undefined) return settled(subject, facts);
-  if (rolls) return { is: 'pending', from: facts.from, change, pods: facts.ages, ...dueTime(subject, facts, at) };
+  if (asked.rolls) return { is: 'pending', from: facts.from, change, pods: facts.ages, ...dueTime(subject, facts, at) };
   return isNewer(facts.ages) ? settled(subject, facts) : { is: 'silent', from: facts.from, pods: facts.ages };
 }
 
 type Facts = ReturnType<typeof factsOf>;
 
-function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, { snapshot, ledger, settings }: Viewpoint) {
+function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, asked: Asked, at: Viewpoint) {
+  const { snapshot, ledger, settings } = at;
+  const { strategy, found, ask } = asked;
   const current = snapshot.sources.current(ref);
   const { changedAt } = snapshot.facts(ref);
-  const mark = snapshot.sources.get(ref)?.fingerprint?.mark;
-  const carried = mark === undefined ? 'missing' : carriesMark(workload, ref, mark, settings.reloadStrategy);
-  const word = ledger.word(workload, ref, snapshot.sources);
-  const markIsCurrent = carried === 'equal';
-  const belief = believe({ markIsCurrent, compat: settings.compat, current, baseline: current, ...word });
-  // Without the ledger a mark of other data is all there is, and it may be the only one that was ever needed.
-  const isOtherMark = !ledger.known && carried === 'different';
+  const word = ledger.word(workload, ref, snapshot.sources, strategy);
+  const markIsCurrent = found === 'current';
+  const compat = strategy === 'config-hash' ? settings.sapCompat : settings.compat;
+  const belief = believe({ markIsCurrent, compat, current, baseline: current, ...word });
+  const isOtherMark = isOther(asked, at);
   const from: State['from'] = isOtherMark ? 'mark' : belief.from === 'baseline' ? 'nothing' : belief.from;
   const isOlder = changedAt !== undefined && (word.writtenAt ?? 0) * 1000 > changedAt;
   const byTemplate = kind.effect !== 'run' && workload.intent.rolloutStrategy !== 'restart';
   return {
-    difference: isOtherMark ? 'changed' : compare(belief.applied, current, lifecycleOf(ref.kind, settings)),
+    difference: isOtherMark
+      ? 'changed'
+      : compare(belief.applied, current, lifecycleOf(ref.kind, settings, ask?.overrides)),
     from,
     /** The ledger says that nobody could tell what the pods began with. */
     isUnknown: belief.applied === UNKNOWN,
@@ -99,6 +109,15 @@ function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, { snapshot, 
     writtenAt: changedAt,
     ages: 'unknown' in pods || changedAt === undefined ? undefined : agesOf(pods.began, changedAt),
   };
+}
+
+/**
+ * Without the ledger a mark of other data is all there is, and it may be the only one that was ever needed. As SAP, the hash
+ * decides in any case.
+ */
+function isOther({ strategy, found }: Asked, { ledger, settings }: Viewpoint): boolean {
+  if (strategy === 'config-hash') return settings.sapCompat && (found === 'other' || found === 'missing');
+  return !ledger.known && found === 'other';
 }
 
 function changeIn({ difference, isUnknown }: Facts): State['change'] {

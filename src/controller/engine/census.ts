@@ -1,9 +1,11 @@
 import type { AnnotationKeys } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
+import type { SourceRef } from '../../api/sources.ts';
 import { actionFor } from '../../domain/judge/effect.ts';
 import type { Policy } from '../../domain/judge/verdict.ts';
+import { UNKNOWN } from '../../domain/ledger/applied.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
-import { concernsOf, type Known } from '../../model/concerns.ts';
+import { concernsOf, type Known, staysOpen } from '../../model/concerns.ts';
 import type { Engine } from './engine.ts';
 
 export interface Pending {
@@ -27,6 +29,15 @@ export function pendingIn(states: Iterable<WorkloadState>, keys: AnnotationKeys)
     undelivered += given;
   }
   return { waiting, pending, undelivered };
+}
+
+/** Every source that some workload would roll for, and whose bytes nobody has read yet. */
+export function* unreadIn({ states, verdicts }: Engine, deps: Known): Generator<SourceRef> {
+  for (const { workload, applied } of states.values()) {
+    for (const ref of concernsOf(deps, workload.ref, applied.keys())) {
+      if (deps.sources.current(ref) === UNKNOWN && staysOpen(verdicts.of(workload, ref))) yield ref;
+    }
+  }
 }
 
 /** How many workloads something would happen to if one of their sources changed. */

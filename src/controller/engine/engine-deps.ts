@@ -3,6 +3,7 @@ import type { Policy, Verdict } from '../../domain/judge/verdict.ts';
 import type { Lifecycle } from '../../domain/ledger/applied.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
 import type { Timing } from '../../domain/plan/timing.ts';
+import type { StateRules } from '../../domain/state/source-past.ts';
 import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import type { Known } from '../../model/concerns.ts';
 import type { EvidenceDeps } from '../../model/evidence.ts';
@@ -12,6 +13,7 @@ import type { Clock } from '../../runtime/clock.ts';
 
 export interface EngineDeps extends Known, Pick<EvidenceDeps, 'listed' | 'serverNow' | 'sharedVersions'> {
   readonly policy: Policy;
+  readonly configHash: StateRules['configHash'];
   readonly lifecycle: Lifecycle;
   readonly timing: Timing;
   /** Names the key of the fingerprints. */

@@ -1,4 +1,5 @@
 import type { SourceRef } from '../../api/sources.ts';
+import { listsWith } from '../../domain/asks/sap-annotations.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
 import { ABSENT, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { type SourceId, sourceId } from '../../domain/ledger/source-id.ts';
@@ -41,9 +42,11 @@ export class Engine {
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
-    this.#rules = { compat: deps.policy.compat, sharedVersions: deps.sharedVersions, sources: deps.sources };
+    const { sharedVersions, sources, configHash } = deps;
+    const { compat, sapCompat } = deps.policy;
+    this.#rules = { compat, sapCompat, sharedVersions, sources, configHash };
     this.#records = new PastRecords(deps, this.#runs);
-    this.#evidence = new Evidence({ ...deps, compat: deps.policy.compat, records: this.#records });
+    this.#evidence = new Evidence({ ...deps, compat, sapCompat, records: this.#records });
     this.verdicts = new Verdicts({ ...deps, workload: (key) => this.states.get(key)?.workload });
   }
 
@@ -58,14 +61,12 @@ export class Engine {
     const { index, inScope, want, report } = this.#deps;
     if (!this.#begun || !inScope(ref.namespace)) return;
     const { before, after, unseenFrom } = change;
-    if (before === after && !change.flagsMoved && unseenFrom === undefined) {
-      if (after === UNKNOWN && index.isWanted(ref)) want(ref);
-      return;
-    }
+    const isNews = before !== after || change.flagsMoved || unseenFrom !== undefined;
+    if (!isNews && after === UNKNOWN && index.isWanted(ref)) want(ref);
+    // As SAP, every write to a source counts, whatever it changed.
+    if (!isNews && !this.#rules.sapCompat) return;
     const judged: [Workload, Verdict][] = [];
-    for (const key of index.dependents(ref)) {
-      const state = this.states.get(key);
-      if (!state) continue;
+    for (const state of this.#dependents(ref, isNews)) {
       if (unseenFrom !== undefined) state.lostSightOf(ref, unseenFrom);
       const verdict = this.verdicts.of(state.workload, ref);
       judged.push([state.workload, verdict]);
@@ -75,6 +76,14 @@ export class Engine {
       this.#carryOut(state);
     }
     if (before !== after && !change.isRead) report.sourceChanged(ref, change, judged);
+  }
+
+  /** Who uses or names a source; where there is no news of its data, only who goes by its versions. */
+  *#dependents(ref: SourceRef, isNews: boolean): Generator<WorkloadState> {
+    for (const key of this.#deps.index.dependents(ref)) {
+      const state = this.states.get(key);
+      if (state && (isNews || listsWith(state.workload.intent, ref))) yield state;
+    }
   }
 
   /** `completeUpTo`: with a listing, up to which version everything that happened to its kind had been heard before. */
@@ -174,15 +183,6 @@ export class Engine {
   /** A namespace came into scope or left it, at a version of the server: what changes from then on counts. */
   namespaceChanged(namespace: string, version: number): void {
     this.#lookAgain(version, namespace);
-  }
-
-  /** The bytes of every source that some workload would roll for, and that nobody has read yet. */
-  *unread(): Generator<SourceRef> {
-    for (const { workload, applied } of this.states.values()) {
-      for (const ref of concernsOf(this.#deps, workload.ref, applied.keys())) {
-        if (this.#deps.sources.current(ref) === UNKNOWN && staysOpen(this.verdicts.of(workload, ref))) yield ref;
-      }
-    }
   }
 
   schedule(key: WorkloadKey, state: WorkloadState): void {

@@ -77,8 +77,9 @@ function followSources(deps: FollowDeps, resource: Resource, light: boolean, fie
     const { ref } = event.type === 'remove' ? event.previous : event.value;
     report.received(event.type, resource, inScope(ref.namespace));
     if (event.type === 'remove') {
-      const version = event.resourceVersion === undefined ? undefined : Number(event.resourceVersion);
-      sourceSeen(ref, sources.remove(ref, version), version ?? 0);
+      const version = Number(event.resourceVersion ?? event.goneBy ?? 0);
+      const isSeen = event.resourceVersion !== undefined;
+      sourceSeen(ref, sources.remove(ref, version, isSeen ? undefined : listed.toldOf(kind, scope)), version);
       return;
     }
     const born = event.type === 'add' && (!event.initial || synced.has(scope));

@@ -1,3 +1,4 @@
+import { CONFIG_HASH } from '../../api/annotations.ts';
 import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
@@ -126,7 +127,8 @@ async function patch(deps: ActDeps, state: WorkloadState, plan: PatchPlan | Rest
     state.writeEnded();
     throw error;
   }
-  state.writeAccepted(changes, edit && { changes, edit, strategy, second: Math.floor(now / 1000) }, seq);
+  const hashBefore = workload.templateAnnotations[CONFIG_HASH];
+  state.writeAccepted(changes, edit && { changes, edit, strategy, second: Math.floor(now / 1000), hashBefore }, seq);
   deps.seen(deps.parse(kind, answer));
   return { job: undefined, seq, isRecorded: record?.whole === true };
 }

@@ -17,7 +17,7 @@ import { isRefusal, setbackOf } from './setback.ts';
 
 export interface ReconcileDeps
   extends Pick<EngineDeps, 'sources' | 'lifecycle' | 'timing' | 'serverNow'>,
-    Pick<WriteFacts, 'policy' | 'shorten'> {
+    Pick<WriteFacts, 'policy' | 'shorten' | 'configHash'> {
   readonly engine: Engine;
   readonly act: Act;
   readonly clock: Clock;
@@ -66,7 +66,7 @@ interface Pass {
 
 /** What is still different now, whether it may be written now, and how. */
 function planFor(deps: ReconcileDeps, state: WorkloadState): Plan {
-  const { sources, lifecycle, policy, shorten } = deps;
+  const { sources, lifecycle, policy, shorten, configHash } = deps;
   const verdictOn = (ref: Change['ref']) => deps.engine.verdicts.of(state.workload, ref);
   const { changes, over, isBlocked } = dueChanges(state, { sources, lifecycle, verdictOn });
   for (const id of over) state.drop(id);
@@ -75,7 +75,7 @@ function planFor(deps: ReconcileDeps, state: WorkloadState): Plan {
   const now = deps.serverNow();
   const answer = gate(state, deps, deps.clock.now(), now);
   if (answer.do === 'wait') return answer;
-  return planWrite(state, changes, { policy, shorten, now, isPaused: answer.isPaused });
+  return planWrite(state, changes, { policy, shorten, configHash, now, isPaused: answer.isPaused });
 }
 
 /** False: something is no longer as it was, so everything has to be decided again. */

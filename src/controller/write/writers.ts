@@ -80,7 +80,7 @@ export function createWriters(deps: ControllerDeps, model: LiveModel, ledgerKey:
     act: createAct({ ...common, jobs: createJobs(common), replacements, seen: (workload) => seen(workload, 'write') }),
     isUnderWay: ({ workload }) => replacements.isUnderWay(workload.uid),
     isDelivered: (state, { ref, difference }) =>
-      difference === 'changed' ? history.isNewer(state, ref) : Promise.resolve(false),
+      difference === 'deleted' ? Promise.resolve(false) : history.isNewer(state, ref),
     fresh: ({ workload: { ref } }) => model.watches.refresh(kindNamed(ref.kind)?.plural),
   };
   return { model, pauses, replacements, reconcileDeps };

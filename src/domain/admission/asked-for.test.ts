@@ -26,7 +26,6 @@ describe('marks serve somebody', () => {
     ['search', { metadata: { [DEFAULT_KEYS.search]: 'true' } }, {}],
     ['the flag', {}, { autoReloadAll: true }],
     ["SAP's lists", { metadata: LISTS }, {}],
-    ["SAP's lists beside auto: false", { metadata: { ...LISTS, ...OFF } }, {}],
     ['auto: false ends only what auto asks for, under compat', { metadata: { ...NAMED, ...OFF } }, { compat: true }],
   ])('%s', (_, given, rules) => expect(asked(given, rules)).toBe(true));
 
@@ -34,6 +33,7 @@ describe('marks serve somebody', () => {
     ['nothing is asked for', {}, {}],
     ['nothing but another annotation', { metadata: { a: 'true' } }, {}],
     ['auto: false', { metadata: { ...NAMED, ...OFF } }, {}],
+    ["auto: false, whatever SAP's lists", { metadata: { ...LISTS, ...OFF } }, {}],
     ['auto: false, whatever the flag', { metadata: OFF }, { autoReloadAll: true }],
     ['every name is excluded', { metadata: { ...NAMED, [DEFAULT_KEYS.exclude.ConfigMap]: 'a, b' } }, {}],
     ['a CronJob that is to be left alone', { kind: 'CronJob', metadata: { ...AUTO, [ON_CHANGE]: 'ignore' } }, {}],
@@ -46,7 +46,7 @@ describe('marks serve somebody', () => {
     const labels = { 'pod-reloader.cs.sap.com/ignored': 'true' };
     const labelled = { ...object, metadata: { ...metadata, labels } };
     expect(isAskedFor(rowOf('Deployment'), {}, labelled, rulesOf())).toBe(false);
-    expect(isAskedFor(rowOf('Deployment'), {}, labelled, rulesOf({ sapCompat: true }))).toBe(true);
+    expect(isAskedFor(rowOf('Deployment'), {}, labelled, rulesOf({ sapCompat: true }))).toBe(false);
   });
 
   test('under compat, where no ask of its own brought them: somebody else asks', () => {

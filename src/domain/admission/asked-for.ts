@@ -5,6 +5,7 @@ import { type Ask, type Refusal, refuses } from '../asks/ask.ts';
 import { NO_NAME } from '../asks/name-pattern.ts';
 import { parseIntent } from '../asks/parse-intent.ts';
 import { isInForce } from '../asks/reload-all-flag.ts';
+import { readsLists } from '../asks/sap-annotations.ts';
 import type { Annotations } from '../asks/workload-annotations.ts';
 import { type ListedSources, listedSources } from '../config-hash/config-hash.ts';
 import type { AdmissionRules } from './request.ts';
@@ -20,13 +21,14 @@ export function isAskedFor(kind: WorkloadKind, old: JsonObject, object: JsonObje
 }
 
 function asks(kind: WorkloadKind, object: JsonObject, rules: AdmissionRules): boolean {
-  if (sapLists(kind, object, rules) !== undefined) return true;
+  const metadata = objectIn(object['metadata']);
   const annotated = {
-    annotations: textsIn(objectIn(object['metadata'])),
-    templateAnnotations: textsIn(objectIn(objectAt(object, kind.templatePath)['metadata'])),
+    labels: textsIn(metadata['labels']),
+    annotations: textsIn(metadata['annotations']),
+    templateAnnotations: textsIn(objectAt(object, [...kind.templatePath, 'metadata'])['annotations']),
   };
   const intent = parseIntent(kind.kind, annotated, rules);
-  return intent.asks.some((ask) => isInForce(ask, rules) && isOpen(ask, intent.refusals));
+  return intent.asks.some((ask) => !ask.disabledBy && isInForce(ask, rules) && isOpen(ask, intent.refusals));
 }
 
 /** Whether anything is left of an ask when all that is refused is taken away. */
@@ -37,18 +39,16 @@ function isOpen({ wants }: Ask, refusals: readonly Refusal[]): boolean {
   return wants.patterns.some((pattern) => pattern !== NO_NAME && !isRefused(pattern.literal));
 }
 
-const SAP_KINDS = ['Deployment', 'StatefulSet', 'DaemonSet'];
-
 /** What SAP's annotations list, as far as they count: undefined also where a label, or under compat the kind, says no. */
 export function sapLists(kind: WorkloadKind, object: JsonObject, rules: AdmissionRules): ListedSources | undefined {
   const { annotations, labels } = objectIn(object['metadata']) as Record<string, unknown>;
-  const isOff = rules.sapCompat
-    ? !SAP_KINDS.includes(kind.kind)
-    : SAP_DISABLING_LABELS.some((label) => objectIn(labels)[label] === 'true');
-  return isOff ? undefined : listedSources(objectIn(annotations), rules.sapCompat);
+  const isOff = !rules.sapCompat && SAP_DISABLING_LABELS.some((label) => objectIn(labels)[label] === 'true');
+  return isOff || !readsLists(kind.kind, rules.sapCompat)
+    ? undefined
+    : listedSources(objectIn(annotations), rules.sapCompat);
 }
 
-function textsIn(metadata: JsonObject): Annotations {
-  const entries = Object.entries(objectIn(metadata['annotations']));
+function textsIn(texts: unknown): Annotations {
+  const entries = Object.entries(objectIn(texts));
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

@@ -1,8 +1,12 @@
 import type { SourceKind } from '../../api/sources.ts';
+import type { ListedSources } from '../config-hash/config-hash.ts';
 import type { NamePattern } from './name-pattern.ts';
 
-/** How a change is marked in a pod template: by a variable of a container, or by an annotation. */
-export type Strategy = 'env-vars' | 'annotations';
+/** How Stakater marks a change in a pod template: by a variable of a container, or by an annotation. A flag chooses. */
+export type StakaterStrategy = 'env-vars' | 'annotations';
+
+/** `config-hash`: as SAP, by a digest of all that is listed. No flag chooses it: it is the mark of SAP's asks. */
+export type Strategy = StakaterStrategy | 'config-hash';
 
 /** Where an annotation of a workload stands. */
 export type Place = 'metadata' | 'template';
@@ -10,6 +14,7 @@ export type Place = 'metadata' | 'template';
 /** Who asks, or refuses. Each dialect has its own member, and its own parser beside this file. */
 export type Origin =
   | { readonly by: 'annotation'; readonly place: Place; readonly key: string; readonly value: string }
+  | { readonly by: 'label'; readonly key: string; readonly value: string }
   | { readonly by: 'flag'; readonly flag: string };
 
 /**
@@ -42,6 +47,10 @@ export interface Ask {
   readonly origin: Origin;
   readonly wants: Wants;
   readonly overrides: Overrides;
+  /** SAP's: all that the same workload lists, for the digest is one over all of it. */
+  readonly listed?: ListedSources;
+  /** It does not count while this is there. */
+  readonly disabledBy?: Origin;
 }
 
 /** Somebody does not want a workload to be reloaded, whatever is asked for. */
@@ -81,8 +90,11 @@ export interface Intent {
 }
 
 /** Who asked, as shown to people. */
-export const originText = (origin: Origin): string =>
-  origin.by === 'flag' ? origin.flag : `${annotationText(origin.key, origin.value)} in ${placeText(origin.place)}`;
+export function originText(origin: Origin): string {
+  if (origin.by === 'flag') return origin.flag;
+  const text = annotationText(origin.key, origin.value);
+  return origin.by === 'label' ? `label ${text}` : `${text} in ${placeText(origin.place)}`;
+}
 
 /** An annotation as one would write it. */
 export const annotationText = (key: string, value: string): string => `${key}: ${JSON.stringify(value)}`;

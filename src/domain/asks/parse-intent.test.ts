@@ -7,13 +7,13 @@ import { type Intent, namedIn, originText } from './ask.ts';
 import { parseIntent } from './parse-intent.ts';
 import type { Annotations } from './workload-annotations.ts';
 
-const DIALECT = { keys: DEFAULT_KEYS, compat: false };
+const DIALECT = { keys: DEFAULT_KEYS, compat: false, sapCompat: false };
 const parse = (
   annotations: Annotations,
   templateAnnotations: Annotations = {},
   kind: KindName = 'Deployment',
   dialect = DIALECT,
-): Intent => parseIntent(kind, { annotations, templateAnnotations }, dialect);
+): Intent => parseIntent(kind, { annotations, templateAnnotations, labels: {} }, dialect);
 const asking = ({ asks }: Intent): readonly string[] =>
   asks
     .filter(({ origin }) => origin.by === 'annotation')
@@ -56,7 +56,7 @@ describe('where the four keys are read', () => {
 
   test('keys can have other names', () => {
     const keys = { ...DEFAULT_KEYS, auto: 'example.com/auto' };
-    const intent = parse({ 'example.com/auto': 'true' }, {}, 'Deployment', { keys, compat: false });
+    const intent = parse({ 'example.com/auto': 'true' }, {}, 'Deployment', { ...DIALECT, keys });
     expect(asking(intent)[0]).toBe('auto ConfigMap by example.com/auto: "true" in metadata');
   });
 });
@@ -73,7 +73,7 @@ test('only an auto annotation that is not empty keeps the flag from asking, what
 test('auto: "false" and on-change: "ignore" refuse; under compat the former only does not ask', () => {
   const metadata = { [DEFAULT_KEYS.auto]: 'F', [ON_CHANGE]: 'ignore' };
   const refusing = (compat: boolean): readonly string[] =>
-    parse(metadata, {}, 'Job', { keys: DEFAULT_KEYS, compat }).refusals.map(
+    parse(metadata, {}, 'Job', { ...DIALECT, compat }).refusals.map(
       ({ because, origin }) => `${because} by ${originText(origin)}`,
     );
   const left = `on-change-ignore by ${ON_CHANGE}: "ignore" in metadata`;

@@ -1,6 +1,7 @@
 import type { KindName } from '../../api/kinds.ts';
 import { SOURCE_KINDS } from '../../api/sources.ts';
 import type { Intent, Problem } from './ask.ts';
+import { parseLists } from './sap-annotations.ts';
 import { type Annotated, type Dialect, type Found, parseAnnotations } from './workload-annotations.ts';
 import { parseSettings } from './workload-settings.ts';
 
@@ -10,6 +11,8 @@ const NONE: readonly never[] = [];
 export function parseIntent(kind: KindName, workload: Annotated, dialect: Dialect): Intent {
   const found: Found = { asks: [], refusals: [], problems: [] };
   for (const source of SOURCE_KINDS) parseAnnotations(source, workload, dialect, found);
+  // The first ask that wants a source decides: where both dialects want it, that is Stakater's.
+  parseLists(kind, workload, dialect, found.asks);
   const settings = parseSettings(kind, workload.annotations, dialect.keys, found);
   return {
     // A copy: an array that has grown keeps room for more, in every workload.

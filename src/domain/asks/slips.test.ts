@@ -4,12 +4,14 @@ import { DEFAULT_KEYS, ON_CHANGE, QUIET_PERIOD } from '../../api/annotations.ts'
 import type { KubeObject } from '../../api/objects.ts';
 import { slipsIn } from './slips.ts';
 
+const DIALECT = { keys: DEFAULT_KEYS, compat: false, sapCompat: false };
 const { auto, named, exclude, match, ignore, pausePeriod, typedAuto } = DEFAULT_KEYS;
 
 function slips(given: Given, labels: object = {}, keys = DEFAULT_KEYS): readonly string[] {
   const object = objectOf(given);
   const labelled = { ...object, metadata: { ...object.metadata, labels } } as KubeObject;
-  return slipsIn(rowOf(given.kind ?? 'Deployment'), labelled, keys).map(({ path, message }) => `${path} ${message}`);
+  const dialect = { ...DIALECT, keys, sapCompat: given.sapCompat ?? false };
+  return slipsIn(rowOf(given.kind ?? 'Deployment'), labelled, dialect).map(({ path, message }) => `${path} ${message}`);
 }
 
 describe('a key that nobody reads', () => {
@@ -84,7 +86,7 @@ test('a run of a CronJob repeats nothing that its CronJob was told', () => {
   const job = objectOf({ kind: 'Job', template: { 'reloader.stakater.com/autos': 'true' } });
   const ownerReferences = [{ kind: 'CronJob', name: 'web', controller: true }];
   const owned = { ...job, metadata: { ...job.metadata, ownerReferences } } as KubeObject;
-  expect(slipsIn(rowOf('Job'), owned, DEFAULT_KEYS)).toEqual([]);
+  expect(slipsIn(rowOf('Job'), owned, DIALECT)).toEqual([]);
 });
 
 test('they are among the problems of a workload, but not where upstream would stay silent', () => {

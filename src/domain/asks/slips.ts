@@ -11,12 +11,13 @@ import {
   ROLLOUT_STRATEGY,
 } from '../../api/annotations.ts';
 import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
-import type { WorkloadKind } from '../../api/kinds.ts';
+import type { KindName, WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { type Problem, quote } from './ask.ts';
 import { elements } from './name-pattern.ts';
-
-type Report = (path: string, message: string | undefined) => void;
+import { type Places, type Report, sapSlips } from './sap-slips.ts';
+import { plainly } from './spelling.ts';
+import type { Dialect } from './workload-annotations.ts';
 
 /** The keys that are known, by where they are read. */
 interface Vocabulary {
@@ -36,16 +37,26 @@ const { match, ignore } = DEFAULT_KEYS;
 const vocabularies = new WeakMap<AnnotationKeys, Vocabulary>();
 const NONE: readonly Problem[] = [];
 
-/** Likely mistakes: keys that nobody reads, or not where they stand, and lists with wildcards. No decision depends on it. */
-export function slipsIn(kind: WorkloadKind, object: KubeObject, keys: AnnotationKeys): readonly Problem[] {
+/**
+ * Likely mistakes: keys that nobody reads, or not where they stand, and lists with wildcards. No decision depends on it. As
+ * Stakater, who reports none of them, we are silent about its keys; SAP's names that are never found are told in any case.
+ */
+export function slipsIn(kind: WorkloadKind, object: KubeObject, dialect: Dialect): readonly Problem[] {
   const metadata = objectIn(object.metadata);
   if (isRunOfCronJob(metadata)) return NONE;
-  const words = vocabularyOf(keys);
   const template = objectIn(objectAt(object, kind.templatePath)['metadata']);
   const slips = new Map<string, Problem>();
   const tell: Report = (path, message) => {
     if (message !== undefined) slips.set(`${path} ${message}`, { path, message, isSlip: true });
   };
+  const places: Places = { kind: kind.kind, metadata, template };
+  if (!dialect.compat) stakaterSlips(places, dialect.keys, tell);
+  sapSlips(places, dialect.sapCompat, tell);
+  return slips.size === 0 ? NONE : [...slips.values()];
+}
+
+function stakaterSlips({ kind, metadata, template }: Places, keys: AnnotationKeys, tell: Report): void {
+  const words = vocabularyOf(keys);
   for (const place of [metadata, template]) {
     for (const key of Object.keys(objectIn(place['annotations']))) {
       tell(key, messageOn(key, words, place === metadata ? kind : undefined));
@@ -58,7 +69,6 @@ export function slipsIn(kind: WorkloadKind, object: KubeObject, keys: Annotation
         tell(label, 'is a label here, and only annotations are read');
     }
   }
-  return slips.size === 0 ? NONE : [...slips.values()];
 }
 
 /** Its annotations are a copy of its CronJob's, for which they are reported. */
@@ -68,10 +78,10 @@ const isRunOfCronJob = (metadata: JsonObject): boolean =>
 const STAKATER = /(?:^|\.)reloader\.stakater\.com\//;
 
 /** What is wrong with a key in the metadata of a workload of this kind, or in a pod template. */
-function messageOn(key: string, words: Vocabulary, kind: WorkloadKind | undefined): string | undefined {
+function messageOn(key: string, words: Vocabulary, kind: KindName | undefined): string | undefined {
   const { asking, own, ofSources, fine, meant } = words;
   if (ofSources.has(key)) {
-    return `has no effect ${kind ? `on a ${kind.kind}` : 'here'}: it belongs on the ConfigMap or Secret`;
+    return `has no effect ${kind ? `on a ${kind}` : 'here'}: it belongs on the ConfigMap or Secret`;
   }
   if (own.has(key)) return kind ? undefined : 'has no effect in the pod template: it is read from metadata alone';
   const isStakaters = STAKATER.test(key);
@@ -94,14 +104,6 @@ function wildcardsIn(annotations: JsonObject, keys: AnnotationKeys, tell: Report
     }
   }
 }
-
-/** In lower case, and every word in the singular. */
-const plainly = (key: string): string =>
-  key
-    .toLowerCase()
-    .split(/(?<=[./])/)
-    .map((word) => word.replace(/e?s(?=[./]?$)/, ''))
-    .join('');
 
 function vocabularyOf(keys: AnnotationKeys): Vocabulary {
   const found = vocabularies.get(keys);

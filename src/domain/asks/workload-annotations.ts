@@ -7,8 +7,9 @@ import { RELOAD_ALL } from './reload-all-flag.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
 
-/** The annotations of a workload and of its pod template. */
+/** The annotations of a workload and of its pod template, and those of its labels that ask or refuse. */
 export interface Annotated {
+  readonly labels: Annotations;
   readonly annotations: Annotations;
   readonly templateAnnotations: Annotations;
 }
@@ -16,7 +17,10 @@ export interface Annotated {
 /** How annotations are spelled and understood. */
 export interface Dialect {
   readonly keys: AnnotationKeys;
+  /** As Stakater, for its annotations. */
   readonly compat: boolean;
+  /** As SAP, for its own. */
+  readonly sapCompat: boolean;
 }
 
 /** What the parsers have found so far. */

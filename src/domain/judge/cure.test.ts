@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Given, podUsing, policyOf, rowOf, workloadOf } from '../../../test/conformance/given.ts';
-import { DEFAULT_KEYS, ON_CHANGE } from '../../api/annotations.ts';
+import { DEFAULT_KEYS, ON_CHANGE, SAP_DISABLING_LABELS, SAP_LISTS } from '../../api/annotations.ts';
 import type { KindName } from '../../api/kinds.ts';
 import { actionFor } from './effect.ts';
 import { judge } from './judge.ts';
@@ -49,6 +49,13 @@ const HANDS: readonly (readonly [RegExp, Hand])[] = [
     /^take (\w+) out of --ignored-workload-types$/,
     (now) => ({ ...now, policy: { ...now.policy, ignoredKinds: new Set() } }),
   ],
+  [
+    /^remove label (\S+) from/,
+    (now, [label = '']) => {
+      const { [label]: _, ...labels } = now.given.labels ?? {};
+      return { ...now, given: { ...now.given, labels } };
+    },
+  ],
   [/^remove (\S+) from ConfigMap cm$/, (now) => ({ ...now, source: { ...now.source, ignored: false } })],
   [/^set (\S+): "true" on ConfigMap cm$/, (now) => ({ ...now, source: { ...now.source, matchable: true } })],
   [
@@ -91,6 +98,7 @@ const annotations = fc.record(
     [exclude.ConfigMap]: fc.constantFrom('other', 'cm', 'cm, other ,cm', 'x,cm'),
     [pausePeriod]: fc.constantFrom('5m', 'soon'),
     [ON_CHANGE]: fc.constantFrom('ignore', 'run'),
+    [SAP_LISTS.ConfigMap]: fc.constantFrom('cm', 'other', 'other,cm', 'x, cm'),
   },
   { requiredKeys: [] },
 ) as fc.Arbitrary<Record<string, string>>;
@@ -103,16 +111,21 @@ const situation: fc.Arbitrary<Situation> = fc
     spec: fc.constantFrom({}, { suspend: true }),
     status: fc.constantFrom({}, { conditions: [{ type: 'Complete', status: 'True' }] }),
     kind: fc.constantFrom<KindName>('Deployment', 'StatefulSet', 'CronJob', 'Job', 'Rollout'),
+    labels: fc.record(
+      { [SAP_DISABLING_LABELS[0]]: fc.constant('true'), [SAP_DISABLING_LABELS[1]]: fc.constantFrom('true', 'yes') },
+      { requiredKeys: [] },
+    ) as fc.Arbitrary<Record<string, string>>,
     compat: fc.boolean(),
+    sapCompat: fc.boolean(),
     autoReloadAll: fc.boolean(),
     ignored: fc.boolean(),
     matchable: fc.boolean(),
     ignoredKinds: fc.constantFrom<string[]>([], ['Job'], ['CronJob', 'Job']),
   })
-  .map(({ compat, autoReloadAll, ignoredKinds, ignored, matchable, ...given }) => ({
-    given: { ...given, compat },
+  .map(({ compat, sapCompat, autoReloadAll, ignoredKinds, ignored, matchable, ...given }) => ({
+    given: { ...given, compat, sapCompat },
     source: { ...cm, ignored, matchable },
-    policy: policyOf({ compat, autoReloadAll, ignoredKinds: new Set(ignoredKinds) }),
+    policy: policyOf({ compat, sapCompat, autoReloadAll, ignoredKinds: new Set(ignoredKinds) }),
   }));
 
 test('who follows every line gets a yes, and who leaves one out does not', () => {

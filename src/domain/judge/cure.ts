@@ -1,9 +1,9 @@
-import { ON_CHANGE } from '../../api/annotations.ts';
+import { ON_CHANGE, SAP_LISTS } from '../../api/annotations.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import { SOURCE_KINDS } from '../../api/sources.ts';
 import { annotationText, type Place, placeText, refuses } from '../asks/ask.ts';
 import { parseIntent } from '../asks/parse-intent.ts';
-import { type Annotations, askingTexts } from '../asks/workload-annotations.ts';
+import { type Annotated, type Annotations, askingTexts } from '../asks/workload-annotations.ts';
 import type { Workload } from '../workload/workload.ts';
 import { actionFor } from './effect.ts';
 import type { JudgedSource, NoReason, Policy, Verdict } from './verdict.ts';
@@ -30,7 +30,10 @@ export function curesOf(question: Question, because: NoReason, judge: Judge): re
 }
 
 function shortest(at: Question, because: NoReason, judge: Judge, depth: number): readonly Step[] {
-  const ways = WAYS[because](at).map((steps) => [...steps, ...rest(after(at, steps), judge, depth - 1)]);
+  const ways = [...WAYS[because](at), ...aroundRefusal(at, because)].map((steps) => [
+    ...steps,
+    ...rest(after(at, steps), judge, depth - 1),
+  ]);
   return ways.reduce((best, way) => (way.length < best.length ? way : best), ways[0] ?? []);
 }
 
@@ -49,6 +52,10 @@ function after(at: Question, steps: readonly Step[]): Question | undefined {
   return now && { ...at, ...now };
 }
 
+/** As SAP, what it lists is rolled for whatever refuses. */
+const aroundRefusal = (q: Question, because: NoReason): readonly (readonly Step[])[] =>
+  q.policy.sapCompat && because !== 'not-asked' && because !== 'disabled-by-label' ? enlist(q) : [];
+
 /** The ways out of each no, the smallest change first. */
 const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[])[]>> = {
   'kind-ignored': (q) => [[watchKind(q)]],
@@ -61,6 +68,7 @@ const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[
     return isUsed(q) ? ways.toSpliced(1, 0, [set(q, place, auto, 'true')]) : ways;
   },
   'on-change-ignore': (q) => [[set(q, 'metadata', ON_CHANGE, 'run')]],
+  'disabled-by-label': (q) => [disablingLabels(q).map((key) => unlabel(q, key))],
   'not-used': (q) =>
     q.workload.containers.length === 0
       ? [[{ text: `give ${theWorkload(q)} a container`, after: undefined }]]
@@ -71,6 +79,7 @@ const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[
       ? []
       : [
           ...unhide(q),
+          ...enlist(q),
           ...(hasList(q) || !isUsed(q) ? [[nameIt(q)]] : []),
           [set(q, placeToAsk(q), q.policy.keys.auto, 'true')],
         ],
@@ -133,6 +142,25 @@ function listWithIt(q: Question): string {
 
 const nameIt = (q: Question): Step => set(q, hasList(q) ? textsOf(q).place : placeToAsk(q), listKey(q), listWithIt(q));
 
+/** Where SAP's annotation lists others of the kind, it can list this one too. */
+function enlist(q: Question): readonly (readonly Step[])[] {
+  const { kind, name } = q.source.ref;
+  const list = q.workload.intent.asks.find(({ listed, wants }) => listed && wants.kind === kind);
+  if (!list?.listed || kind === 'SecretProviderClass' || q.isForeign) return [];
+  return [[set(q, 'metadata', SAP_LISTS[kind], [...list.listed[kind], name].join(','))]];
+}
+
+const disablingLabels = ({ workload: { labels } }: Question): readonly string[] =>
+  Object.keys(labels).filter((key) => labels[key] === 'true');
+
+const unlabel = (q: Question, key: string): Step => ({
+  text: `remove label ${key} from ${theWorkload(q)}`,
+  after: (now) => {
+    const { [key]: _, ...labels } = now.workload.labels;
+    return reparsed(now, { labels });
+  },
+});
+
 function replaceAuto(q: Question): Step {
   const { auto } = q.policy.keys;
   const { place, auto: value } = textsOf(q);
@@ -175,13 +203,15 @@ const annotationsOf = (workload: Workload, place: Place): Annotations =>
 
 /** The workload with other annotations; undefined takes one away. */
 function edited(now: Case, place: Place, edits: Readonly<Record<string, string | undefined>>): Case {
-  const { workload, policy } = now;
+  const { workload } = now;
   const kept = Object.entries({ ...annotationsOf(workload, place), ...edits }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   const changed = Object.fromEntries(kept);
-  const annotations = place === 'metadata' ? changed : workload.annotations;
-  const templateAnnotations = place === 'template' ? changed : workload.templateAnnotations;
-  const intent = parseIntent(workload.ref.kind, { annotations, templateAnnotations }, policy);
-  return { ...now, workload: { ...workload, annotations, templateAnnotations, intent } };
+  return reparsed(now, place === 'metadata' ? { annotations: changed } : { templateAnnotations: changed });
+}
+
+function reparsed(now: Case, edits: Partial<Annotated>): Case {
+  const workload = { ...now.workload, ...edits };
+  return { ...now, workload: { ...workload, intent: parseIntent(workload.ref.kind, workload, now.policy) } };
 }

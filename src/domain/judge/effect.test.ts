@@ -34,10 +34,11 @@ function action(kindName: KindName, given: Given) {
     spec: { ...(kindName === 'CronJob' ? { jobTemplate: { spec: { template: pod } } } : { template: pod }), ...spec },
     status,
   };
-  const options = { keys: DEFAULT_KEYS, compat: compat === true, digest: (text: string) => text };
+  const options = { keys: DEFAULT_KEYS, compat: compat === true, sapCompat: false, digest: (text: string) => text };
   const workload = parseWorkload(kind, object, options);
   const policy = {
     compat: compat === true,
+    sapCompat: false,
     autoReloadAll: all === true,
     ignoredKinds: new Set<string>(),
     keys: DEFAULT_KEYS,

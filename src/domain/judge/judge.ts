@@ -10,13 +10,22 @@ import { type Question, ruleOfNo, ruleOfYes } from './verdict-words.ts';
 /** Whether a change of this source rolls this workload, and why. The order of the steps is the specification. */
 export function judge(workload: Workload, source: JudgedSource, policy: Policy): Verdict {
   const question = questionOf(workload, source, policy);
+  const { asks } = workload.intent;
   if (policy.ignoredKinds.has(workload.ref.kind)) return no(question, 'kind-ignored');
+  const refused = refusalOf(question);
+  if (!refused) return answer(question, asks);
+  // SAP's program knows nothing of annotations that refuse.
+  const saps = policy.sapCompat ? asks.filter(({ listed }) => listed) : [];
+  const unheeding = answer(question, saps);
+  return unheeding.because === 'not-asked' ? refused : unheeding;
+}
+
+function refusalOf(question: Question): Verdict | undefined {
+  const { workload, source, isForeign } = question;
   if (source.ignored) return no(question, 'source-ignored');
-  if (question.isForeign) return no(question, 'not-asked');
-  for (const refusal of workload.intent.refusals) {
-    if (refuses(refusal, source.ref.kind, source.ref.name)) return no(question, refusal.because, refusal);
-  }
-  return answer(question);
+  if (isForeign) return no(question, 'not-asked');
+  const refusal = workload.intent.refusals.find((each) => refuses(each, source.ref.kind, source.ref.name));
+  return refusal && no(question, refusal.because, refusal);
 }
 
 /** Annotations and flags are about the sources of the workload's own namespace, and only these can be used by a pod. */
@@ -28,10 +37,10 @@ function questionOf(workload: Workload, source: JudgedSource, policy: Policy): Q
 }
 
 /** The first ask that wants the source decides. If there is none, the one that came closest is named. */
-function answer(question: Question): Verdict {
+function answer(question: Question, asks: readonly Ask[]): Verdict {
   let because: Miss = 'not-asked';
   let closest: Ask | undefined;
-  for (const ask of question.workload.intent.asks) {
+  for (const ask of asks) {
     const found = containerFor(ask, question);
     if (typeof found === 'number') return yes(question, ask, found);
     if (MISSES.indexOf(found) > MISSES.indexOf(because)) {
@@ -43,16 +52,17 @@ function answer(question: Question): Verdict {
 }
 
 /** Why an ask does not lead to a reload, the closest last. */
-const MISSES = ['not-asked', 'search-without-match', 'not-used'] as const;
+const MISSES = ['not-asked', 'search-without-match', 'not-used', 'disabled-by-label'] as const;
 type Miss = (typeof MISSES)[number];
 
 /** The container to be marked if this ask wants the source. */
-function containerFor(ask: Ask, { workload, source, policy, use }: Question): number | Miss {
+function containerFor(ask: Ask, { workload, source, policy, use, isForeign }: Question): number | Miss {
   const { wants } = ask;
   const { kind, name } = source.ref;
-  if (wants.kind !== kind || !isInForce(ask, policy)) return 'not-asked';
+  if (isForeign || wants.kind !== kind || !isInForce(ask, policy)) return 'not-asked';
   if (wants.what === 'named') {
     if (!matchesOne(wants.patterns, name)) return 'not-asked';
+    if (ask.disabledBy) return 'disabled-by-label';
     // To be named is enough: what no container uses is marked in the first one.
     return workload.containers.length === 0 ? 'not-used' : (use?.container ?? 0);
   }
@@ -109,8 +119,10 @@ export interface Interests {
 /** What a reverse index needs: `judge` says no to every source that is not among these. */
 export function interests(workload: Workload, policy: Policy): Interests {
   const { intent, containers, references, ref } = workload;
+  // One too many does no harm: as SAP, not everything that is refused is.
+  const refusals = policy.sapCompat ? [] : intent.refusals;
   const isRefused = (kind: SourceKind, name?: string): boolean =>
-    intent.refusals.some((refusal) => refuses(refusal, kind, name));
+    refusals.some((refusal) => refuses(refusal, kind, name));
   const isDeaf = policy.ignoredKinds.has(ref.kind) || containers.length === 0;
   const asks = isDeaf ? [] : intent.asks.filter((ask) => isInForce(ask, policy) && !isRefused(ask.wants.kind));
   const named = namedIn(asks);

@@ -16,6 +16,7 @@ const NO: Readonly<Record<NoReason, true>> = {
   excluded: true,
   'auto-false': true,
   'on-change-ignore': true,
+  'disabled-by-label': true,
   'not-used': true,
   'search-without-match': true,
   'not-asked': true,

@@ -32,14 +32,17 @@ export function ruleOfYes(question: Question, { origin, wants }: Ask): string {
 
 /** What decided a no: a refusal, or the ask that came closest, or neither. */
 export const ruleOfNo = (question: Question, because: NoReason, by: Ask | Refusal | undefined): string =>
-  NO_RULES[because](question, by === undefined ? '' : originText(by.origin));
+  NO_RULES[because](question, by === undefined ? '' : originText(by.origin), by);
 
-const NO_RULES: Readonly<Record<NoReason, (question: Question, who: string) => string>> = {
+type NoRule = (question: Question, who: string, by: Ask | Refusal | undefined) => string;
+
+const NO_RULES: Readonly<Record<NoReason, NoRule>> = {
   'kind-ignored': (q) => `--ignored-workload-types leaves out every ${q.workload.ref.kind}`,
   'source-ignored': (q) => `${annotationText(q.policy.keys.ignore, 'true')} on ${theSource(q)}`,
   excluded: (_, who) => `${who} leaves it out`,
   'auto-false': (_, who) => `${who} forbids every reload`,
   'on-change-ignore': (_, who) => who,
+  'disabled-by-label': (_, who, by) => `${switchOf(by)} switches ${who} off`,
   'not-used': (q) => `${notUsedRule(q)}${hides(q)}`,
   'search-without-match': (q, who) => `${who}, but ${theSource(q)} does not carry ${matchText(q)}${hides(q)}`,
   'not-asked': (q) => `${notAskedRule(q)}${hides(q)}`,
@@ -50,6 +53,9 @@ const NO_RULES: Readonly<Record<NoReason, (question: Question, who: string) => s
       .join('; '),
 };
 
+const switchOf = (by: Ask | Refusal | undefined): string =>
+  by && 'disabledBy' in by && by.disabledBy ? originText(by.disabledBy) : '';
+
 function notUsedRule(question: Question): string {
   if (question.workload.containers.length === 0) return 'the pod template has no containers';
   if (question.use?.via === 'unmounted-volume') return 'no container mounts the volume that holds it';
@@ -57,17 +63,20 @@ function notUsedRule(question: Question): string {
 }
 
 function notAskedRule(question: Question): string {
-  const { policy, source } = question;
+  const { policy, source, workload } = question;
   const { place, named, auto, typedAuto } = textsOf(question);
+  const list = workload.intent.asks.find(({ listed, wants }) => listed && wants.kind === source.ref.kind);
+  const unnamed = list && !question.isForeign ? `${originText(list.origin)} does not name it` : '';
   const said = [
     named && `${annotationText(policy.keys.named[source.ref.kind], named)} does not match it`,
     auto && `${annotationText(policy.keys.auto, auto)} does not ask for it`,
     typedAuto && `${annotationText(policy.keys.typedAuto[source.ref.kind], typedAuto)} does not ask for it`,
   ].filter((text) => text !== '');
+  if (said.length === 0 && unnamed !== '') return unnamed;
   if (said.length === 0) {
     return `no annotation in metadata${hiding(question).hidden.length > 0 ? '' : ' or pod template'} asks for it`;
   }
-  return `${said.join('; ')} (read from ${placeText(place)})`;
+  return `${said.join('; ')} (read from ${placeText(place)})${unnamed && `; ${unnamed}`}`;
 }
 
 /** What the workload's annotations say about sources of this kind. */

@@ -1,12 +1,13 @@
-import type { AnnotationKeys } from '../../api/annotations.ts';
 import type { SourceKind } from '../../api/sources.ts';
-import type { Ask, Refusal, Strategy, YesReason } from '../asks/ask.ts';
+import type { Ask, Refusal, StakaterStrategy, Strategy, YesReason } from '../asks/ask.ts';
+import type { Dialect } from '../asks/workload-annotations.ts';
 
 /** Why a source's change does not roll a workload. The same word is log field, metric label and `explain` line. */
 export type NoReason =
   | 'kind-ignored'
   | 'source-ignored'
   | Refusal['because']
+  | 'disabled-by-label'
   | 'not-used'
   | 'search-without-match'
   | 'not-asked'
@@ -41,14 +42,11 @@ export interface JudgedSource {
   readonly matchable: boolean;
 }
 
-/** What the flags decide about every workload. */
-export interface Policy {
-  readonly compat: boolean;
+/** What the flags decide about every workload; the annotation keys, for a verdict names the one that decided. */
+export interface Policy extends Dialect {
   readonly autoReloadAll: boolean;
   /** By kind, not by flag word: `Job`, `CronJob`. */
   readonly ignoredKinds: ReadonlySet<string>;
-  /** The annotation keys in force: a verdict names the one that decided. */
-  readonly keys: AnnotationKeys;
   /** Where the one who asks does not say otherwise. */
-  readonly reloadStrategy: Strategy;
+  readonly reloadStrategy: StakaterStrategy;
 }

@@ -1,6 +1,8 @@
 import { kindNamed } from '../../api/kinds.ts';
 import type { SourceKind } from '../../api/sources.ts';
-import { namedIn, type Strategy } from '../asks/ask.ts';
+import { namedIn, type StakaterStrategy } from '../asks/ask.ts';
+import { listsWith } from '../asks/sap-annotations.ts';
+import type { ListedSources } from '../config-hash/config-hash.ts';
 import { actionFor } from '../judge/effect.ts';
 import type { Policy } from '../judge/verdict.ts';
 import { refOf } from '../ledger/source-id.ts';
@@ -9,6 +11,7 @@ import type { WorkloadState } from '../state/workload-state.ts';
 import { variableName } from '../template/marks.ts';
 import { digestAfter } from '../template/template-digest.ts';
 import { editTemplate, type TemplateEdit } from '../template/template-edit.ts';
+import type { Workload } from '../workload/workload.ts';
 import type { Plan } from './plan.ts';
 
 export interface WriteFacts {
@@ -18,6 +21,8 @@ export interface WriteFacts {
   /** Milliseconds since the epoch, by the server's clock. */
   readonly now: number;
   readonly isPaused: boolean;
+  /** The config hash of what is listed, by all that is known of it. */
+  readonly configHash: (listed: ListedSources, namespace: string) => string;
 }
 
 /** How changes that are due are brought to a workload: all of them in one write. */
@@ -26,12 +31,10 @@ export function planWrite(state: WorkloadState, changes: readonly Change[], fact
   const { workload } = state;
   const kind = kindNamed(workload.ref.kind);
   const verdicts = changes.map(({ verdict }) => verdict);
-  const [first] = verdicts;
-  if (!kind || !first) return { do: 'nothing' };
+  if (!kind || verdicts.length === 0) return { do: 'nothing' };
   const action = actionFor(kind, workload, verdicts, policy);
   if (action === 'none') return { do: 'skip', changes, why: 'left-alone' };
-  // One write has one strategy: that of whoever asked first.
-  const { strategy } = first;
+  const strategy = strategyOf(changes, policy);
   const edit = editFor(state, changes, strategy, facts);
   // Upstream looks at the template even where it does not write it.
   if (action === 'restart' && (edit || !policy.compat)) return { do: 'restart', changes, strategy, now };
@@ -42,23 +45,43 @@ export function planWrite(state: WorkloadState, changes: readonly Change[], fact
     : { do: 'replace', changes, strategy, now, edit };
 }
 
+/** One write has one of Stakater's strategies: that of whoever asked first. */
+function strategyOf(changes: readonly Change[], policy: Policy): StakaterStrategy {
+  for (const { verdict } of changes) if (verdict.strategy !== 'config-hash') return verdict.strategy;
+  return policy.reloadStrategy;
+}
+
+/** What SAP's annotations list, if one of these changes is among it: whoever asked for that one, the digest is another. */
+function listsOf({ intent }: Workload, changes: readonly Change[]): ListedSources | undefined {
+  for (const { ref, verdict } of changes) {
+    const listed = verdict.ask.listed ?? listsWith(intent, ref);
+    if (listed) return listed;
+  }
+  return undefined;
+}
+
 function editFor(
   state: WorkloadState,
   changes: readonly Change[],
-  strategy: Strategy,
-  { policy, shorten, now }: WriteFacts,
+  strategy: StakaterStrategy,
+  { policy, shorten, now, configHash }: WriteFacts,
 ): TemplateEdit | undefined {
   const { workload } = state;
+  const marked = changes.filter(({ verdict }) => verdict.strategy !== 'config-hash');
+  const listed = listsOf(workload, changes);
+  // Upstream writes what its marks make new, and nothing else; each dialect is asked for itself.
+  const isUpstream = (marked.length === 0 || policy.compat) && (marked.length === changes.length || policy.sapCompat);
   const alive = new Set([...workload.references, ...namesOf(state)].map(({ kind, name }) => variableName(kind, name)));
   return editTemplate(
     workload,
-    changes.map(({ ref, verdict, mark }) => ({ ref, container: verdict.container, mark: mark ?? 'deleted' })),
+    marked.map(({ ref, verdict, mark }) => ({ ref, container: verdict.container, mark: mark ?? 'deleted' })),
     {
       strategy,
       compat: policy.compat,
+      configHash: listed && configHash(listed, workload.ref.namespace),
       observedAt: Math.floor(now / 1000),
       usedOrNamed: (variable) => alive.has(variable),
-      nudge: shorten(`${workload.uid} ${workload.resourceVersion}`),
+      nudge: isUpstream ? undefined : shorten(`${workload.uid} ${workload.resourceVersion}`),
       // Pods of a template that was there before may still be running, with the data of that time.
       isKnown: (edit) => state.templates.mayHaveHad(digestAfter(workload, edit, shorten)),
     },

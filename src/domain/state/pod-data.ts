@@ -1,6 +1,6 @@
 import type { SourceRef } from '../../api/sources.ts';
-import { ABSENT, type Applied, UNKNOWN } from '../ledger/applied.ts';
-import { refOf, type SourceId } from '../ledger/source-id.ts';
+import { ABSENT, type Applied, type Lifecycle, UNKNOWN } from '../ledger/applied.ts';
+import { refOf, type SourceId, sourceId } from '../ledger/source-id.ts';
 import type { Workload } from '../workload/workload.ts';
 import { hadOf, RecentTemplates, type SeenTemplate } from './recent-templates.ts';
 import { isOrdered, type StateRules } from './source-past.ts';
@@ -30,6 +30,8 @@ export class PodData {
   readonly templates: RecentTemplates;
   readonly #rules: StateRules;
   readonly #namespace: string;
+  /** Of these, those that count when they come and when they go: to be absent is then data like any other. */
+  readonly #counted = new SparseMap<SourceId, true>();
   /** Settled because another writer's template is newer: open again if that template goes. */
   readonly #byAnother = new SparseMap<SourceId, true>();
   #template: TemplateTime;
@@ -60,15 +62,41 @@ export class PodData {
     this.#replaced = { from: this.#replaced.from, to: version };
   }
 
-  /** Whether pods were made, or may still be made, from a version on. */
-  isMadeSince(version: number): boolean {
-    return this.#template.upTo >= version || version < this.#replaced.to;
+  /**
+   * What a source held from a version on is not known: nor is what pods began with that were made since, or still are. True
+   * if that was known before.
+   */
+  lostSightOf(id: SourceId, from: number): boolean {
+    const applied = this.applied.get(id);
+    const isMadeSince = this.#template.upTo >= from || from < this.#replaced.to;
+    if (this.#rules.compat || !isMadeSince || applied === undefined || this.isNothing(id, applied)) return false;
+    this.applied.set(id, UNKNOWN);
+    return true;
+  }
+
+  /** What whoever asks for a source says about its coming and going. */
+  heed(id: SourceId, { reloadOnCreate, reloadOnDelete }: Lifecycle): void {
+    if (reloadOnCreate && reloadOnDelete) this.#counted.set(id, true);
+    else this.#counted.delete(id);
+  }
+
+  /**
+   * Whether this says that a source is absent, and that says nothing: where its creation does not count, what is not known
+   * of it must not become a change when it comes.
+   */
+  isNothing(id: SourceId, data: Applied): boolean {
+    return data === ABSENT && !this.#counted.has(id);
   }
 
   /** Whether new pods, whoever made them, run with the present data of a source already. */
   isBrought(ref: SourceRef, applied: Applied, current: Applied): boolean {
-    if (current === ABSENT || current === UNKNOWN || applied === ABSENT || applied === current) return false;
-    return this.#template.after >= this.#rules.sources.since(ref);
+    const { sources } = this.#rules;
+    const id = sourceId(ref, this.#namespace);
+    if (current === UNKNOWN || applied === current) return false;
+    if (this.isNothing(id, applied) || this.isNothing(id, current)) return false;
+    // Of what was gone before our time nobody knows since when.
+    const since = current === ABSENT ? sources.movedAt(ref) : sources.since(ref);
+    return this.#template.after >= since && (since > 0 || current !== ABSENT);
   }
 
   settledByAnother(id: SourceId): void {
@@ -85,7 +113,8 @@ export class PodData {
     const { after, upTo } = this.#template;
     for (const [id, applied] of this.applied) {
       const ref = refOf(id, this.#namespace);
-      if (applied !== ABSENT && sources.since(ref) > after) this.applied.set(id, sources.during(ref, after, upTo));
+      if (!this.isNothing(id, applied) && sources.since(ref) > after)
+        this.applied.set(id, sources.during(ref, after, upTo));
     }
   }
 
@@ -95,7 +124,7 @@ export class PodData {
    */
   returned(templates: readonly SeenTemplate[], when: TemplateTime): void {
     for (const [id, applied] of this.#rules.compat ? [] : this.applied) {
-      if (applied === ABSENT) continue;
+      if (this.isNothing(id, applied)) continue;
       const now = this.#byAnother.has(id) ? UNKNOWN : this.#afterReturn(id, templates, when);
       if (now !== undefined) this.applied.set(id, now);
     }
@@ -116,7 +145,8 @@ export class PodData {
    */
   mayDiffer(ref: SourceRef, applied: Applied, current: Applied, { isRolledOut }: Workload): boolean {
     const { compat, sources } = this.#rules;
-    if (compat || applied === ABSENT || current === ABSENT || current === UNKNOWN) return false;
+    const id = sourceId(ref, this.#namespace);
+    if (compat || current === UNKNOWN || this.isNothing(id, applied) || this.isNothing(id, current)) return false;
     if (!isOrdered(this.#rules)) return applied !== current && !isRolledOut;
     const { after, upTo } = this.#template;
     const since = sources.since(ref);

@@ -1,4 +1,5 @@
 import type { SourceRef } from '../../api/sources.ts';
+import type { ListedSources } from '../config-hash/config-hash.ts';
 import type { Applied } from '../ledger/applied.ts';
 import type { Source } from '../source/source.ts';
 
@@ -21,9 +22,12 @@ export interface SourcePast {
 /** What is the same for the states of all workloads. */
 export interface StateRules {
   readonly compat: boolean;
+  readonly sapCompat: boolean;
   /** Whether the server counts the versions of all kinds in one row: only then do they tell what came first. */
   readonly sharedVersions: () => boolean;
   readonly sources: SourcePast;
+  /** The config hash of what is listed; undefined if not all of it is known. */
+  readonly configHash: (listed: ListedSources, namespace: string) => string | undefined;
 }
 
 /** Whether versions can tell what came first. Upstream does not ask. */

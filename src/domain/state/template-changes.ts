@@ -95,7 +95,7 @@ function writingOf({ before, after, by, moment, news }: TemplateSighting) {
 
 /** Our marks may be gone though the template is the same: another writer undid the rollout. */
 export function noticeRevert({ pods, marks, rules }: TemplateParts, workload: Workload): TakenMarks {
-  const taken = marks.taken(workload, rules.sources);
+  const taken = marks.taken(workload, rules);
   if (!isTaken(taken)) return taken;
   const version = Number(workload.resourceVersion);
   pods.returned([], { after: version, upTo: version });

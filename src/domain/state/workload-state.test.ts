@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { APP, source, web } from '../../../test/support/engine-world.ts';
+import { APP, rulesOf, source, web } from '../../../test/support/engine-world.ts';
 import { change } from '../../../test/support/telling-world.ts';
 import { SourceHistory } from '../../model/sources/source-history.ts';
 import { type Applied, UNKNOWN } from '../ledger/applied.ts';
@@ -26,7 +26,7 @@ function play() {
   };
   const sources = new SourceHistory();
   sources.put(source('A', 5), false);
-  const state = new WorkloadState(web(3, look), { compat: false, sharedVersions: () => true, sources });
+  const state = new WorkloadState(web(3, look), rulesOf(sources));
   const compare = (begunWith: () => Applied = () => UNKNOWN) =>
     state.compare(APP, { strategy: 'env-vars', lifecycle: LIFECYCLE, begunWith }, version);
   compare(() => 'A');

@@ -1,10 +1,11 @@
 import type { SourceRef } from '../../api/sources.ts';
-import { ABSENT, type Applied, compare, UNKNOWN } from '../ledger/applied.ts';
+import type { Strategy } from '../asks/ask.ts';
+import { type Applied, compare, UNKNOWN } from '../ledger/applied.ts';
 import { type SourceId, sourceId } from '../ledger/source-id.ts';
 import type { Change } from '../outcome/change.ts';
 import { isAlike, type Workload } from '../workload/workload.ts';
 import { type Effects, noEffects } from './effects.ts';
-import { isSettledByMark, OwnMarks, type OwnWrite } from './own-marks.ts';
+import { markSays, OwnMarks, type OwnWrite } from './own-marks.ts';
 import { PodData, type TemplateTime } from './pod-data.ts';
 import type { RecentTemplates, SeenTemplate } from './recent-templates.ts';
 import { isOrdered, type StateRules } from './source-past.ts';
@@ -80,7 +81,6 @@ export class WorkloadState {
   get templateTime(): TemplateTime {
     return this.#pods.template;
   }
-
   /** Templates of which pods may be left. */
   get templates(): Pick<RecentTemplates, 'kept' | 'mayHaveHad'> {
     return this.#pods.templates;
@@ -143,18 +143,33 @@ export class WorkloadState {
   compare(ref: SourceRef, { strategy, lifecycle, begunWith }: Comparison, now: number): void {
     const id = this.#idOf(ref);
     const current = this.#rules.sources.current(ref);
-    let applied = this.#pods.applied.get(id);
-    if (applied === undefined) {
-      applied = begunWith();
+    this.#pods.heed(id, lifecycle);
+    if (!this.#pods.applied.has(id)) {
+      const begun = begunWith();
       // Nobody has looked at it yet: what the pods began with will be known when it is read.
-      if (applied === UNKNOWN && current === UNKNOWN) {
+      if (begun === UNKNOWN && current === UNKNOWN) {
         this.#ask().toRead.push(ref);
         return;
       }
-      this.#settle(id, applied);
+      this.#settle(id, begun);
     }
-    if (isSettledByMark(this.#workload, ref, { strategy, applied }, this.#rules)) {
+    this.#reconsider(id, ref, strategy);
+    const difference = compare(this.#pods.applied.get(id) ?? UNKNOWN, current, lifecycle);
+    if (difference === 'unread') this.#ask().toRead.push(ref);
+    else if (difference === 'settle') this.#settle(id, current);
+    else if (difference === 'same' || difference === 'keep') this.#waiting.delete(id);
+    else this.#wait(id, current, now);
+  }
+
+  /** What the pods run with, if marks or what is known of their age say something else than what was believed. */
+  #reconsider(id: SourceId, ref: SourceRef, strategy: Strategy): void {
+    const current = this.#rules.sources.current(ref);
+    const applied = this.#pods.applied.get(id) ?? UNKNOWN;
+    const said = markSays(this.#workload, ref, { strategy, applied }, this.#rules);
+    if (said === 'current') {
       this.#settle(id, current);
+    } else if (said === 'other') {
+      this.#pods.applied.set(id, UNKNOWN);
     } else if (this.#pods.isBrought(ref, applied, current)) {
       // Its own creation is nobody else's rollout: the change only arrived late.
       if (this.#pods.template.after !== this.born) {
@@ -165,11 +180,6 @@ export class WorkloadState {
     } else if (this.#pods.mayDiffer(ref, applied, current, this.#workload)) {
       this.#pods.applied.set(id, UNKNOWN);
     }
-    const difference = compare(this.#pods.applied.get(id) ?? UNKNOWN, current, lifecycle);
-    if (difference === 'unread') this.#ask().toRead.push(ref);
-    else if (difference === 'settle') this.#settle(id, current);
-    else if (difference === 'same' || difference === 'keep') this.#waiting.delete(id);
-    else this.#wait(id, current, now);
   }
 
   /** It no longer waits: there is no difference any more, or nobody asks for it. */
@@ -184,13 +194,9 @@ export class WorkloadState {
     if (this.#pods.applied.delete(id)) this.#ask().isLedgerMoved = true;
   }
 
-  /** What a source held from a version on is not known: nor is what pods began with that were made since, or still are. */
+  /** What a source held from a version on is not known. */
   lostSightOf(ref: SourceRef, from: number): void {
-    const id = this.#idOf(ref);
-    const applied = this.#pods.applied.get(id);
-    if (this.#rules.compat || !this.#pods.isMadeSince(from) || applied === undefined || applied === ABSENT) return;
-    this.#pods.applied.set(id, UNKNOWN);
-    this.#ask().isLedgerMoved = true;
+    if (this.#pods.lostSightOf(this.#idOf(ref), from)) this.#ask().isLedgerMoved = true;
   }
 
   /** A Job was started from a CronJob, for all that had changed until then. */

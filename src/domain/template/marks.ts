@@ -1,7 +1,7 @@
 import { LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import { listIn, objectIn, textIn } from '../../api/json.ts';
 import { SOURCE_TYPE, type SourceKind, type SourceRef } from '../../api/sources.ts';
-import { namedIn, type Strategy } from '../asks/ask.ts';
+import { namedIn, type StakaterStrategy } from '../asks/ask.ts';
 import type { ContainerView, MarkVar, Workload } from '../workload/workload.ts';
 
 const VARIABLE = /^STAKATER_.*_(?:CONFIGMAP|SECRET|SECRETPROVIDERCLASS)$/;
@@ -85,7 +85,7 @@ export function carriesMark(
   workload: Workload,
   ref: SourceRef,
   mark: string,
-  strategy: Strategy,
+  strategy: StakaterStrategy,
 ): 'equal' | 'different' | 'missing' | 'shared-name' {
   if (strategy === 'annotations') {
     const last = parseLastReloadedFrom(workload.templateAnnotations[LAST_RELOADED_FROM] ?? '');

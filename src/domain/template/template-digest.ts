@@ -1,10 +1,10 @@
-import { LAST_RELOADED_FROM, NUDGE } from '../../api/annotations.ts';
+import { CONFIG_HASH, LAST_RELOADED_FROM, NUDGE } from '../../api/annotations.ts';
 import { canonicalText, type JsonObject, listIn, objectIn, textIn } from '../../api/json.ts';
 import type { Workload } from '../workload/workload.ts';
 import { isMarkVariable } from './marks.ts';
 import type { TemplateEdit } from './template-edit.ts';
 
-/** All marks in a template: two annotations, and for each container its variables by name. */
+/** All marks in a template: annotations, and for each container its variables by name. */
 interface Marks {
   readonly annotations: readonly (string | undefined)[];
   readonly containers: readonly ReadonlyMap<string, string>[];
@@ -32,8 +32,17 @@ export function digestAfter(workload: Workload, edit: TemplateEdit, digest: (tex
     return left;
   });
   const annotations = { ...workload.templateAnnotations, ...edit.annotations };
-  const marks = { annotations: [annotations[LAST_RELOADED_FROM], annotations[NUDGE]], containers };
-  return digestMarks(workload.templateDigest, marks, digest);
+  return digestMarks(workload.templateDigest, { annotations: markTexts(annotations), containers }, digest);
+}
+
+/** Without a config hash the digest is what it was before there was such a mark: records and checkpoints hold it. */
+function markTexts({
+  [LAST_RELOADED_FROM]: from,
+  [NUDGE]: nudge,
+  [CONFIG_HASH]: hash,
+}: JsonObject): Marks['annotations'] {
+  const texts = hash === undefined ? [from, nudge] : [from, nudge, hash];
+  return texts.map((text) => (typeof text === 'string' ? text : undefined));
 }
 
 function digestMarks(
@@ -53,19 +62,19 @@ function digestMarks(
 function separate(template: JsonObject): { readonly bare: JsonObject; readonly marks: Marks } {
   const metadata = objectIn(template['metadata']);
   const spec = objectIn(template['spec']);
-  const { [LAST_RELOADED_FROM]: from, [NUDGE]: nudge, ...annotations } = objectIn(metadata['annotations']);
+  const all = objectIn(metadata['annotations']);
+  const { [LAST_RELOADED_FROM]: _from, [NUDGE]: _nudge, [CONFIG_HASH]: _hash, ...annotations } = all;
   const marks: ReadonlyMap<string, string>[] = [];
   const containers = listIn(spec['containers']).map((entry) => {
     const container = objectIn(entry);
-    const all = listIn(container['env']);
-    const env = all.filter((variable) => !isMarkVariable(variable));
-    const ours = env.length < all.length ? all.filter(isMarkVariable).map(objectIn) : [];
+    const variables = listIn(container['env']);
+    const env = variables.filter((variable) => !isMarkVariable(variable));
+    const ours = env.length < variables.length ? variables.filter(isMarkVariable).map(objectIn) : [];
     marks.push(new Map(ours.map((variable) => [textIn(variable['name']), textIn(variable['value'])])));
     return { ...container, env };
   });
-  const texts = [from, nudge].map((text) => (typeof text === 'string' ? text : undefined));
   return {
     bare: { ...template, metadata: { ...metadata, annotations }, spec: { ...spec, containers } },
-    marks: { annotations: texts, containers: marks },
+    marks: { annotations: markTexts(all), containers: marks },
   };
 }

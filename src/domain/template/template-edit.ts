@@ -1,11 +1,11 @@
-import { LAST_RELOADED_FROM, NUDGE } from '../../api/annotations.ts';
+import { CONFIG_HASH, LAST_RELOADED_FROM, NUDGE } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
-import type { Strategy } from '../asks/ask.ts';
+import type { StakaterStrategy } from '../asks/ask.ts';
 import { DELETE_MARK } from '../source/fingerprint.ts';
 import type { Workload } from '../workload/workload.ts';
 import { isMarkVariable, lastReloadedFrom, markIn, variableName } from './marks.ts';
 
-/** The mark that a changed source is to leave in a template. */
+/** The mark of Stakater's that a changed source is to leave in a template. */
 export interface NewMark {
   readonly ref: SourceRef;
   /** The container that the verdict chose. */
@@ -33,14 +33,19 @@ export interface TemplateEdit {
 }
 
 export interface EditOptions {
-  readonly strategy: Strategy;
+  readonly strategy: StakaterStrategy;
   readonly compat: boolean;
+  /** The mark of SAP's: one for all that changed and is listed. Undefined: nothing of that. */
+  readonly configHash?: string | undefined;
   /** Seconds since the epoch. */
   readonly observedAt: number;
   /** Whether a source that the workload uses or names maps to this variable. */
   readonly usedOrNamed: (variable: string) => boolean;
-  /** A value that is new for each write, for templates that the marks alone would leave, or make, as they were before. */
-  readonly nudge: string;
+  /**
+   * A value that is new for each write, for templates that the marks alone would leave, or make, as they were before.
+   * Undefined: then nothing is written, as upstream.
+   */
+  readonly nudge: string | undefined;
   /** Whether the workload has had the template before that an edit makes. */
   readonly isKnown?: ((edit: TemplateEdit) => boolean) | undefined;
 }
@@ -53,16 +58,25 @@ export function editTemplate(
 ): TemplateEdit | undefined {
   const fresh = marks.filter((mark) => !(options.compat && isKnownClass(workload, mark, options.strategy)));
   const env = options.strategy === 'env-vars' ? envEdits(workload, fresh) : [];
-  const annotations = options.strategy === 'annotations' ? causeOf(workload, fresh, options.observedAt) : {};
+  const cause = options.strategy === 'annotations' ? causeOf(workload, fresh, options.observedAt) : {};
+  const annotations = { ...cause, ...hashOf(workload, options) };
   const differs = env.length > 0 || Object.keys(annotations).length > 0;
-  if (options.compat) {
-    return differs ? { env, annotations, jsonPatch: env.some((edit) => edit.value === undefined) } : undefined;
-  }
-  if (!differs && (marks.length === 0 || workload.templateAnnotations[NUDGE] === options.nudge)) return undefined;
-  const made = { env: [...env, ...orphans(workload, env, options)], annotations, jsonPatch: false };
-  if (differs && !options.isKnown?.(made)) return made;
-  return { ...made, annotations: { ...annotations, [NUDGE]: options.nudge } };
+  const left = options.compat ? [] : orphans(workload, env, options);
+  const jsonPatch = options.compat && env.some((edit) => edit.value === undefined);
+  const made = { env: [...env, ...left], annotations, jsonPatch };
+  const isAsked = marks.length > 0 || options.configHash !== undefined;
+  const nudge = isAsked ? nudgeFor(options) : undefined;
+  if (nudge === undefined || (differs && !options.isKnown?.(made))) return differs ? made : undefined;
+  if (!differs && workload.templateAnnotations[NUDGE] === nudge) return undefined;
+  return { ...made, annotations: { ...annotations, [NUDGE]: nudge } };
 }
+
+/** Stakater has none. */
+const nudgeFor = ({ compat, configHash, nudge }: EditOptions): string | undefined =>
+  compat && configHash === undefined ? undefined : nudge;
+
+const hashOf = ({ templateAnnotations }: Workload, { configHash }: EditOptions): Readonly<Record<string, string>> =>
+  configHash === undefined || templateAnnotations[CONFIG_HASH] === configHash ? {} : { [CONFIG_HASH]: configHash };
 
 /** Two sources can share a variable: then the last one counts. */
 function envEdits(workload: Workload, marks: readonly NewMark[]): readonly EnvEdit[] {
@@ -103,7 +117,7 @@ function orphans(workload: Workload, env: readonly EnvEdit[], options: EditOptio
  * Stakater: every pod has a status of its class, so the same rotation is seen once per pod. From the second pod on it is
  * recognised by the variable in whichever container comes first, or by name and hash anywhere in the annotation.
  */
-function isKnownClass(workload: Workload, { ref, mark }: NewMark, strategy: Strategy): boolean {
+function isKnownClass(workload: Workload, { ref, mark }: NewMark, strategy: StakaterStrategy): boolean {
   if (ref.kind !== 'SecretProviderClass' || mark === 'deleted') return false;
   if (strategy === 'annotations') {
     const text = workload.templateAnnotations[LAST_RELOADED_FROM] ?? '';

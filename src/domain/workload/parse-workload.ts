@@ -1,18 +1,25 @@
-import { type AnnotationKeys, LAST_RELOADED_FROM, NUDGE, RECORD } from '../../api/annotations.ts';
+import {
+  type AnnotationKeys,
+  CONFIG_HASH,
+  LAST_RELOADED_FROM,
+  NUDGE,
+  RECORD,
+  SAP_DISABLING_LABELS,
+  SAP_LISTS,
+} from '../../api/annotations.ts';
 import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { parseIntent } from '../asks/parse-intent.ts';
 import { askingKeys, ownKeys, slipsIn } from '../asks/slips.ts';
+import type { Dialect } from '../asks/workload-annotations.ts';
 import { isMarkName } from '../template/marks.ts';
 import { digestTemplate } from '../template/template-digest.ts';
 import { referencesOf } from './references.ts';
 import { isRolledOut, revisionOf } from './rollout.ts';
 import type { ContainerView, Workload } from './workload.ts';
 
-export interface ParseOptions {
-  readonly keys: AnnotationKeys;
-  readonly compat: boolean;
+export interface ParseOptions extends Dialect {
   /** A short stable digest of a text. */
   readonly digest: (text: string) => string;
 }
@@ -25,9 +32,9 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
   const templateMetadata = objectIn(template['metadata']);
   const annotations = pick(metadata['annotations'], metadataKeys(options.keys));
   const templateAnnotations = pick(templateMetadata['annotations'], templateKeys(options.keys));
-  const intent = parseIntent(kind.kind, { annotations, templateAnnotations }, options);
-  // Stakater does not report them.
-  const slips = options.compat ? [] : slipsIn(kind, object, options.keys);
+  const labels = labelsIn(metadata['labels']);
+  const intent = parseIntent(kind.kind, { annotations, templateAnnotations, labels }, options);
+  const slips = slipsIn(kind, object, options);
   return {
     ref: { kind: kind.kind, namespace: textIn(metadata['namespace']), name: textIn(metadata['name']) },
     uid: textIn(metadata['uid']),
@@ -35,6 +42,7 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
     createdAt: textIn(metadata['creationTimestamp']),
     annotations,
     hasAnnotations: isObject(metadata['annotations']),
+    labels,
     annotationBytes: bytesIn(objectIn(metadata['annotations'])),
     templateAnnotations,
     hasTemplateAnnotations: isObject(templateMetadata['annotations']),
@@ -56,9 +64,26 @@ export function parseWorkload(kind: WorkloadKind, object: KubeObject, options: P
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The keys of a workload's own annotations that a rule reads. */
-export const metadataKeys = (keys: AnnotationKeys): readonly string[] => [...askingKeys(keys), ...ownKeys(keys)];
+export const metadataKeys = (keys: AnnotationKeys): readonly string[] => [
+  ...askingKeys(keys),
+  ...ownKeys(keys),
+  ...Object.values(SAP_LISTS),
+];
 
-const templateKeys = (keys: AnnotationKeys): readonly string[] => [...askingKeys(keys), LAST_RELOADED_FROM, NUDGE];
+const templateKeys = (keys: AnnotationKeys): readonly string[] => [
+  ...askingKeys(keys),
+  LAST_RELOADED_FROM,
+  NUDGE,
+  CONFIG_HASH,
+];
+
+const NO_LABELS: Workload['labels'] = {};
+
+/** Next to no workload has one of them: those without share one object. */
+function labelsIn(labels: unknown): Workload['labels'] {
+  const all = objectIn(labels);
+  return SAP_DISABLING_LABELS.some((key) => Object.hasOwn(all, key)) ? pick(all, SAP_DISABLING_LABELS) : NO_LABELS;
+}
 
 /** An upper bound: what is not ASCII takes up to three bytes a unit. */
 function bytesIn(annotations: JsonObject): number {

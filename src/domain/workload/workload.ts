@@ -51,9 +51,11 @@ export interface Workload {
   /** Metadata annotations that a rule reads, and no others. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly hasAnnotations: boolean;
+  /** Labels that a rule reads, and no others. */
+  readonly labels: Readonly<Record<string, string>>;
   /** How many bytes of the server's limit for annotations are taken, our record not counted. */
   readonly annotationBytes: number;
-  /** Pod-template annotations that a rule reads, `last-reloaded-from` and the nudge included. */
+  /** Pod-template annotations that a rule reads, all marks included. */
   readonly templateAnnotations: Readonly<Record<string, string>>;
   readonly hasTemplateAnnotations: boolean;
   readonly hasTemplateMetadata: boolean;
@@ -81,7 +83,10 @@ export interface Workload {
 /** Whether nothing changed that could change what its pods run with, or what it asks for: a scale, for example. */
 export function isAlike(one: Workload, other: Workload): boolean {
   if (one.fullTemplateDigest !== other.fullTemplateDigest) return false;
-  const keys = Object.keys(one.annotations);
-  if (keys.length !== Object.keys(other.annotations).length) return false;
-  return keys.every((key) => one.annotations[key] === other.annotations[key]);
+  return isSame(one.annotations, other.annotations) && isSame(one.labels, other.labels);
+}
+
+function isSame(one: Workload['labels'], other: Workload['labels']): boolean {
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }

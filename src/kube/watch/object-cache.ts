@@ -80,7 +80,7 @@ export class ObjectCache<T> {
         }
       },
       complete: () => {
-        for (const key of unseen.keys()) this.#remove(key, undefined, emit);
+        for (const key of unseen.keys()) this.#remove(key, undefined, emit, position);
         this.#completedUpTo(position);
         this.#position = position;
         return position;
@@ -106,14 +106,14 @@ export class ObjectCache<T> {
     emit({ type, key, value, previous, initial: from.initial, resourceVersion });
   }
 
-  #remove(key: string, resourceVersion: string | undefined, emit: Emit<T>): void {
+  #remove(key: string, resourceVersion: string | undefined, emit: Emit<T>, goneBy?: string): void {
     this.#versions.delete(key);
     if (resourceVersion !== undefined) this.#deleted.set(key, resourceVersion);
     if (this.#deleted.size > MAX_DELETED) this.#completedUpTo(this.#position);
     const previous = this.values.get(key);
     if (previous === undefined) return;
     this.values.delete(key);
-    emit({ type: 'remove', key, previous, resourceVersion });
+    emit({ type: 'remove', key, previous, resourceVersion, ...(goneBy !== undefined && { goneBy }) });
   }
 
   /** Every event up to `version` has been seen: what is older is late. */

@@ -25,6 +25,8 @@ export type ReflectEvent<T> =
       readonly previous: T;
       /** Undefined if a listing no longer had the object: then it was deleted at some time before. */
       readonly resourceVersion: string | undefined;
+      /** The version of that listing. */
+      readonly goneBy?: string;
     }
   /** All events up to this version have been emitted. */
   | { readonly type: 'bookmark'; readonly resourceVersion: string }

@@ -75,7 +75,14 @@ test('a watch that lags behind what was read does not take it back', () => {
   expect(history.put(source('D', 21), false)).toMatchObject({ before: 'C', after: 'D' });
   // Its absence in a newer listing counts, whatever was read before.
   history.fill(source('E', 30));
-  expect(history.remove(REF, undefined)).toMatchObject({ before: 'E', after: ABSENT });
+  expect(history.remove(REF, 40, 25)).toMatchObject({ before: 'E', after: ABSENT });
+});
+
+test('what a listing shows to be gone went at no certain moment', () => {
+  const history = new SourceHistory();
+  history.put(source('A', 5), false);
+  expect(history.remove(REF, 30, 10)).toMatchObject({ before: 'A', after: ABSENT, unseenFrom: 11 });
+  expect([10, 11, 29, 30].map((version) => history.at(REF, version))).toEqual(['A', UNKNOWN, UNKNOWN, ABSENT]);
 });
 
 test('any history of versions is told as it was, as far back as it is kept', () => {

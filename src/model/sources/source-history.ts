@@ -177,18 +177,20 @@ export class SourceHistory {
     return { before, after: this.current(source.ref), flagsMoved: false, isRead: true };
   }
 
-  /** `version` of the deletion, undefined when only its absence was noticed. */
-  remove(ref: SourceRef, version: number | undefined): SourceChange {
+  /** `version` of the deletion. `completeUpTo`: a listing noticed it, and what there was since that version is not known. */
+  remove(ref: SourceRef, version: number, completeUpTo?: number): SourceChange {
     const entry = this.#entry(ref);
     const before = this.current(ref);
-    if (entry?.source) {
-      if (this.#isOutrun(entry, version)) return unchanged(before);
-      close(entry, before);
-      entry.since = version ?? Number(entry.source.resourceVersion) + 1;
-      entry.source = undefined;
-      this.#keepTombstone(ref);
-    }
-    return { before, after: ABSENT, flagsMoved: false };
+    if (!entry?.source) return { before, after: ABSENT, flagsMoved: false };
+    // Its absence in a listing counts, whatever was read before.
+    if (this.#isOutrun(entry, completeUpTo === undefined ? version : undefined)) return unchanged(before);
+    const unseenFrom = completeUpTo && Math.max(completeUpTo, Number(entry.source.resourceVersion)) + 1;
+    close(entry, before);
+    if (unseenFrom !== undefined) close({ ...entry, since: unseenFrom }, UNKNOWN);
+    entry.since = version;
+    entry.source = undefined;
+    this.#keepTombstone(ref);
+    return { before, after: ABSENT, flagsMoved: false, unseenFrom };
   }
 
   /** The watch tells of something older than what was read meanwhile. */

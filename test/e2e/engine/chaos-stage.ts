@@ -71,7 +71,7 @@ export class ChaosStage {
     }
   }
 
-  async #write(action: Extract<Action, { readonly source: number }>): Promise<void> {
+  async #write(action: Extract<Action, { readonly source: number; readonly value: string }>): Promise<void> {
     const source = this.#sources[action.source] as SourceName;
     const path = pathOf(source.kind, this.#shop, source.name);
     if (action.do === 'label') {

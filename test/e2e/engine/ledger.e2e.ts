@@ -215,7 +215,12 @@ test.each(['env-vars', 'annotations'])('a record names the template that the ser
       await audit.until(`${kind} has its template ${value}`, () => templates() === Number(value));
       const object = audit.latest(kind, 'web') as unknown as KubeObject;
       const row = kindNamed(kind) as WorkloadKind;
-      const found = parseWorkload(row, object, { keys: DEFAULT_KEYS, compat: false, digest: digest.text });
+      const found = parseWorkload(row, object, {
+        keys: DEFAULT_KEYS,
+        compat: false,
+        sapCompat: false,
+        digest: digest.text,
+      });
       const record = parseRecord(found.annotations[RECORD], found.uid, keyId);
       expect(record?.looks?.at(-1)?.[0]).toBe(shortDigest(found.fullTemplateDigest));
     }
