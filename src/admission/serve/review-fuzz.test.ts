@@ -1,23 +1,40 @@
 import { Agent } from 'node:https';
 import { expect, test } from 'vitest';
 import { damagedReview, PIN } from '../../../test/support/admission-reviews.ts';
-import { type Asked, post, servedAdmission, UNCHANGED } from '../../../test/support/admission-server.ts';
+import { type Asked, post, servedAdmission } from '../../../test/support/admission-server.ts';
 import { rounds } from '../../../test/support/soak.ts';
+import { DEFAULT_KEYS } from '../../api/annotations.ts';
 import { type JsonObject, objectIn } from '../../api/json.ts';
-import type { AdmissionRequest, Answer } from '../../domain/admission/request.ts';
+import { admit as admitWrite } from '../../domain/admission/admit.ts';
+import type { AdmissionRequest, AdmissionRules, Answer, ReadHash } from '../../domain/admission/request.ts';
 import type { JsonOperation } from '../../domain/template/json-patch.ts';
 
 const BODIES = rounds(2000, 100_000);
 const AT_ONCE = 8;
 
-/** What is asked. Anything that takes an AdmissionRequest can stand here. */
-const admit = async ({ operation, object }: AdmissionRequest): Promise<Answer> => {
-  if (operation !== 'CREATE' && operation !== 'UPDATE')
-    return { allowed: false, code: 400, message: 'only create/update' };
-  if (!object) return { allowed: false, code: 400, message: 'no object' };
-  const has = (member: string): boolean => Object.keys(objectIn(object[member])).length > 0;
-  const path = has('metadata') ? '/metadata/annotations' : '/metadata';
-  return { ...UNCHANGED, operations: has('spec') ? [{ op: 'add', path, value: {} }] : [], warnings: [] };
+const RULES: AdmissionRules = {
+  keys: DEFAULT_KEYS,
+  compat: false,
+  sapCompat: false,
+  marks: true,
+  autoReloadAll: false,
+  ownUsername: undefined,
+};
+
+let reads = 0;
+
+/** Each third time the sources cannot be read. */
+const readHash: ReadHash = async () => {
+  reads += 1;
+  return reads % 3 === 0
+    ? { error: 'ConfigMap shop/app: no answer' }
+    : { content: 'c'.repeat(64), versions: 'v'.repeat(64) };
+};
+
+/** In both modes in turn. */
+const admit = (request: AdmissionRequest): Promise<Answer> => {
+  const compat = request.uid.length % 2 === 0;
+  return admitWrite(request, { ...RULES, compat, sapCompat: compat }, readHash);
 };
 
 /** Why a reply is none; undefined for a proper one. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AnyObject, ApiRefusal, api } from '../../support/sandbox.ts';
 import { rounds } from '../../support/soak.ts';
 import { pathOf } from '../../support/workloads.ts';
-import { DIALECTS, type Scene, type World, world } from './world.ts';
+import { DIALECTS, patient, type Scene, type World, world } from './world.ts';
 
 const HASH = 'pod-reloader.cs.sap.com/config-hash';
 const LISTS = 'pod-reloader.cs.sap.com/configmaps';
@@ -88,13 +88,15 @@ describe.each([sap('SAP'), sap('SAP under compat')])('$title', (dialect) => {
   test('T7: ConfigMap and image in one file, many times: one rollout each', async () => {
     await using scene = await w.scene();
     const times = rounds(10, 100);
+    await scene.kubectl(['apply', '-f', '-'], patient(scene.manifest));
     for (let n = 1; n <= times; n += 1) {
-      const d = structuredClone(scene.manifest);
+      const d = structuredClone(patient(scene.manifest));
       for (const container of d.spec.template.spec.containers) container.image = `image-${n}`;
       const c = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' }, data: { k: `both-${n}` } };
       await scene.kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [c, d] });
     }
     await scene.fence();
     expect(scene.rolls()).toBe(times);
+    expect(await w.replicas[0]?.metric('attune_pending_workloads')).toBe(0);
   }, 600_000);
 });

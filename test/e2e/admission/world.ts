@@ -45,6 +45,12 @@ export const manifest = (annotations: Dialect['annotations'], minReadySeconds = 
 
 export type Manifest = ReturnType<typeof manifest>;
 
+/** With a quiet period in which any machine can write two objects. */
+export const patient = (given: Manifest): Manifest => {
+  const annotations = { ...given.metadata.annotations, 'attune.dev/quiet-period': '30s', 'attune.dev/max-wait': '60s' };
+  return { ...given, metadata: { ...given.metadata, annotations } };
+};
+
 /** Attune with admission, and namespaces to play in. */
 export interface World extends AsyncDisposable {
   readonly stage: AdmissionStage;
