@@ -54,6 +54,8 @@ describe('the ledger decides', () => {
     expect(world.waits()).toEqual([]);
     world.seen(13);
     expect(world.waits()).toEqual([]);
+    // It asks anew from here on.
+    expect(world.state().editedAt).toBe(13);
     world.put(data('D', 14));
     expect(world.waits()).toEqual([APP]);
   });
