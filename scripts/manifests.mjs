@@ -25,13 +25,14 @@ function withoutHelm(manifest) {
   return manifest;
 }
 
-/** For the two places where a pod template can be: with the marks, and for SAP's lists alone. */
+/** For the two places where a pod template can be: with the marks, the same as SAP, and for SAP's lists alone. */
 function conditions() {
   const of = (kind) => {
     const { templatePath } = kindNamed(kind);
     return {
-      marks: matchCondition(templatePath, true).expression,
-      lists: matchCondition(templatePath, false).expression,
+      marks: matchCondition(templatePath, { marks: true, sapCompat: false }).expression,
+      marksAsSap: matchCondition(templatePath, { marks: true, sapCompat: true }).expression,
+      lists: matchCondition(templatePath, { marks: false, sapCompat: false }).expression,
     };
   };
   return `${JSON.stringify({ workloads: of('Deployment'), cronjobs: of('CronJob') }, null, 2)}\n`;

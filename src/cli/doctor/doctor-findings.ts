@@ -81,7 +81,8 @@ export function diagnose(kind: WorkloadKind, object: KubeObject, sources: Source
 function sideOf(kind: WorkloadKind, object: KubeObject, { settings, borrowers }: Basis, compat: boolean): Side {
   const { keys, sapCompat, autoReloadAll, ignoredKinds, reloadStrategy } = settings;
   const dialect = { keys, compat, sapCompat };
-  const parse = (of: WorkloadKind, each: KubeObject) => parseWorkload(of, each, { ...dialect, digest: () => '' });
+  const parse = (of: WorkloadKind, each: KubeObject) =>
+    withoutLists(parseWorkload(of, each, { ...dialect, digest: () => '' }));
   const workload = parse(kind, object);
   // Reloader passes over a Rollout without a template of its own.
   const counting = compat ? [] : borrowers;
@@ -94,6 +95,12 @@ function sideOf(kind: WorkloadKind, object: KubeObject, { settings, borrowers }:
     knows: compat ? kind.kind !== 'DeploymentConfig' && hasOwnTemplate : hasOwnTemplate,
   };
 }
+
+/** SAP's lists are the matter of another report, which knows whether that program is there. */
+const withoutLists = (workload: Workload): Workload => ({
+  ...workload,
+  intent: { ...workload.intent, asks: workload.intent.asks.filter(({ listed }) => listed === undefined) },
+});
 
 /** The sources that one side could react to: all others need not be asked about. */
 function candidates(sources: SourceList, sides: readonly Side[]): readonly JudgedSource[] {

@@ -65,7 +65,7 @@ describe('a workload', () => {
 
   it('with a token that was left has to lose it first', () => {
     expect(look({ [SECRETS]: 'db', [TOKEN]: '' })).toMatchObject({
-      differences: [expect.stringContaining('admission refuses every write')],
+      differences: [expect.stringContaining('refuses every write')],
       before: [`kubectl -n shop annotate deployments/web ${TOKEN}-`],
     });
     expect(look({ [TOKEN]: 'x' })).toMatchObject({ sources: 0, differences: [], before: [expect.anything()] });

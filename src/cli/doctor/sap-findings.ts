@@ -54,7 +54,7 @@ type Findings = Pick<SapDiagnosis, 'differences' | 'remarks'>;
 const MEANINGLESS: Findings = { differences: [], remarks: ['its annotations list nothing, and mean nothing'] };
 
 const TOKEN =
-  'a token is left on it: while it is there, admission refuses every write to this workload, unless it happens to be right';
+  'a token is left on it, for which SAP’s webhook refuses every write; Attune passes over it and takes it off, under --compat=sap it refuses too';
 
 function compare(kind: WorkloadKind, { metadata }: KubeObject, asWritten: ListedSources, basis: SapBasis): Findings {
   const { namespace = '', labels = {}, annotations = {} } = metadata;

@@ -64,6 +64,17 @@ async function reaches(kubeconfig: string, env: Readonly<Record<string, string>>
   expect(answer.stdout).toContain(`${scene.space}/kube-root-ca.crt`);
 }
 
+const asAdmin = () => ['--kubeconfig', file('admin', block(config({ user: { token: plane.token } })))];
+
+/** Ready means that it has made a certificate, and answered itself with it. */
+async function servesAdmission(words: readonly string[]): Promise<void> {
+  const path = file(`admission-${words.length}`, block(config({ user: { token: plane.token } })));
+  const flags = [...words, '--admission-listen=127.0.0.1:0', '--drain=0s'];
+  const env = { ...imageEnvironment(), KUBECONFIG: path, ATTUNE_ADMISSION_NAME: `bundle-${words[0]?.length}` };
+  await using replica = await scene.start(flags, { program, env });
+  await replica.untilLine(/admission is ready/);
+}
+
 /** Each part that is loaded only when it is called for, by its file, and a use of it. */
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   'src/cli/start.ts': async () => {
@@ -72,6 +83,25 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   'src/cli/commands/controller.ts': async () => {
     expect((await call(['controller', '--help'])).stdout).toContain('--auto-reload-all');
   },
+  'src/cli/commands/admission.ts': async () => {
+    expect((await call(['admission', '--help'])).stdout).toContain('--admission-failure-policy');
+  },
+  'src/cli/admission/install.ts': async () => {
+    const { code, stdout } = await call(['admission', 'install', '--dry-run', '-n', scene.home, ...asAdmin()]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('kind: MutatingWebhookConfiguration')]);
+  },
+  'src/cli/admission/status.ts': async () => {
+    // Others may have registered theirs.
+    expect(JSON.parse((await call(['admission', 'status', '-o', 'json', ...asAdmin()])).stdout)).toBeInstanceOf(Array);
+  },
+  'src/cli/admission/uninstall.ts': async () => {
+    const { code, stdout } = await call(['admission', 'uninstall', ...asAdmin()], {
+      ATTUNE_ADMISSION_NAME: scene.home,
+    });
+    expect([code, stdout]).toEqual([0, expect.stringContaining(scene.home)]);
+  },
+  'src/cli/admission/serve.ts': () => servesAdmission(['--admission']),
+  'src/admission/certificates/make-certificates.ts': () => servesAdmission(['admission']),
   'src/cli/commands/explain.ts': async () => {
     const { code, stderr } = await call([
       'explain',
