@@ -148,7 +148,8 @@ export class Admission {
     const self = { host: settings.listen.host || '127.0.0.1', port };
     while (!this.#isTested && !signal.aborted && this.#certificate === next) {
       try {
-        await probe(self, this.#endpoint, next.bundle, signal);
+        // For whom a certificate from files is meant, those who gave it know: by which name they register it is their choice.
+        await probe(self, this.#endpoint, settings.certDir === '' ? next.bundle : '', signal);
         this.#isTested = true;
         log.info('admission is ready', { port });
       } catch (error) {

@@ -57,7 +57,6 @@ export async function admissionStage(
         isReady: async () => (await controller.ask('/readyz')).status === 200,
       };
       service.backends.add(backend);
-      void controller.ended.then(() => service.backends.delete(backend));
       return Object.assign(controller, { backend });
     },
     untilRegistered: (policy = 'Ignore') =>

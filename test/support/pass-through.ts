@@ -16,17 +16,28 @@ export interface PassThrough {
   cut(): void;
 }
 
+// What a probe and its way to every node take.
+const LAG_MS = 1000;
+
 /** A Service for a machine without pod network: takes TCP connections and hands each to one of those that are ready. */
 export async function passThrough(): Promise<PassThrough> {
   const backends = new Set<Backend>();
   const open = new Set<Socket>();
+  const known = new Map<Backend, { readonly at: number; readonly isReady: boolean }>();
   let turn = 0;
+  const isKnownReady = async (backend: Backend): Promise<boolean> => {
+    const last = known.get(backend);
+    if (last && performance.now() - last.at < LAG_MS) return last.isReady;
+    const isReady = await backend.isReady().catch(() => false);
+    known.set(backend, { at: performance.now(), isReady });
+    return isReady;
+  };
   const server = createServer(async (client) => {
     open.add(client);
     client.on('close', () => open.delete(client));
     client.on('error', () => client.destroy());
     const ready: Backend[] = [];
-    for (const backend of backends) if (await backend.isReady().catch(() => false)) ready.push(backend);
+    for (const backend of backends) if (await isKnownReady(backend)) ready.push(backend);
     turn += 1;
     const backend = ready[turn % Math.max(1, ready.length)];
     if (!backend) return void client.destroy();

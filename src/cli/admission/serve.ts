@@ -17,9 +17,9 @@ export interface ServeDeps {
 export function createAdmission(settings: Settings, deps: ServeDeps): Admission {
   const { client, log } = deps;
   const { ownNamespace, compat, sapCompat, keys, autoReloadAll, admissionServer } = settings;
-  if (ownNamespace === '' && (admissionServer.certDir === '' || admissionServer.url === '')) {
+  if (ownNamespace === '' && admissionServer.certDir === '') {
     throw new Error(
-      'admission has no namespace for its Service and certificate: set POD_NAMESPACE or ATTUNE_NAMESPACE',
+      'admission has no namespace for its certificate: set POD_NAMESPACE or ATTUNE_NAMESPACE, or give it one by --admission-cert-dir',
     );
   }
   const tell = {

@@ -46,7 +46,7 @@ describe.each(DIALECTS.filter(({ flags }) => flags.length === 0))('$title', (dia
     await scene.audit.until('the reload', () => scene.rolls() === 2);
     await scene.complete();
     // Registered, but reached by nobody: as if every replica were gone, while the controller lives.
-    const [served] = w.stage.service.backends;
+    const served = w.replicas[0]?.backend;
     w.stage.service.backends.clear();
     w.stage.service.cut();
     await api().replace(scene.path, scene.manifest);

@@ -17,12 +17,12 @@ export interface Dialect {
 
 export const DIALECTS: readonly Dialect[] = [
   { title: 'Stakater', annotations: { 'reloader.stakater.com/auto': 'true' }, flags: [] },
+  { title: 'SAP', annotations: { 'pod-reloader.cs.sap.com/configmaps': 'c' }, flags: [] },
   {
     title: 'Stakater, by annotation',
     annotations: { 'configmap.reloader.stakater.com/reload': 'c' },
     flags: ['--reload-strategy=annotations'],
   },
-  { title: 'SAP', annotations: { 'pod-reloader.cs.sap.com/configmaps': 'c' }, flags: [] },
   { title: 'SAP under compat', annotations: { 'pod-reloader.cs.sap.com/configmaps': 'c' }, flags: ['--compat=sap'] },
 ];
 
