@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { APP, web } from '../../../test/support/engine-world.ts';
 import { change, rolled, tellingWorld } from '../../../test/support/telling-world.ts';
-import { OUTCOME, SOURCES } from '../../api/annotations.ts';
+import { OUTCOME, RECORD, SOURCES } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { Report } from '../../controller/report/report.ts';
+import { encodeRecord } from '../../domain/ledger/record.ts';
 import type { EventPost } from '../../kube/events/event-post.ts';
-import { isUndelivered, type ReloaderEvent } from './reloader-events.ts';
+import { isUndelivered, lastWriteOf, type ReloaderEvent } from './reloader-events.ts';
 
 const eventsOf = (events: readonly EventPost[]): readonly ReloaderEvent[] =>
   events.map(({ annotations, ...event }, n) => ({
@@ -51,4 +52,13 @@ test('what happened is read from annotations, whatever the message says', () => 
   const { outcome: _outcome, sources: _sources, ...ofOtherReloader } = event;
   expect(isUndelivered([ofOtherReloader], APP)).toBe(false);
   expect(isUndelivered([{ ...event, reason: 'Other', message: 'in other words' }, ofOtherReloader], APP)).toBe(true);
+});
+
+test('the last write is known by its record where somebody else has written the whole object since', () => {
+  const record = encodeRecord({ uid: 'u', seq: 1, key: 'k', template: 't', sources: {}, at: 1_700_000_000 });
+  const metadata = { name: 'web', uid: 'u', resourceVersion: '7', annotations: { [RECORD]: record } };
+  expect(lastWriteOf({ metadata })).toBe('2023-11-14T22:13:20Z');
+  expect(lastWriteOf({ metadata: { ...metadata, uid: 'another' } })).toBeUndefined();
+  const managedFields = [{ manager: 'Reloader', time: '2024-01-01T00:00:00Z' }];
+  expect(lastWriteOf({ metadata: { ...metadata, managedFields } })).toBe('2024-01-01T00:00:00Z');
 });

@@ -1,11 +1,13 @@
-import { OUTCOME, SOURCES } from '../../api/annotations.ts';
+import { OUTCOME, RECORD, SOURCES } from '../../api/annotations.ts';
 import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { EVENTS } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { isCarried } from '../../controller/report/render/source-list.ts';
+import { readRecord } from '../../domain/ledger/record.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
+import { formatTime } from '../../domain/text/rfc3339.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { listAll } from '../../model/list-all.ts';
 
@@ -28,14 +30,18 @@ const UNDELIVERED: Outcome['is'] = 'undelivered';
 /** After each of these it is known whether the pods of a workload have the data of a source. */
 const DELIVERY: readonly Outcome['is'][] = ['rolled', 'replaced', 'reverted', UNDELIVERED];
 
-/** When a reloader last wrote to this object; the server keeps it, to the second. */
+/**
+ * When a reloader last wrote to this object, to the second. The server keeps it, until somebody writes the whole object; the
+ * record, which admission puts back then, keeps it too.
+ */
 export function lastWriteOf(object: KubeObject): string | undefined {
+  const record = readRecord(object.metadata.annotations?.[RECORD]);
+  const recorded = record?.uid === object.metadata.uid && record.at !== undefined ? [formatTime(record.at)] : [];
   const times = listIn(objectAt(object, ['metadata'])['managedFields'])
     .map(objectIn)
     .filter(({ manager }) => manager === FIELD_MANAGER)
-    .map(({ time }) => textIn(time))
-    .sort();
-  return times.at(-1) || undefined;
+    .map(({ time }) => textIn(time));
+  return [...recorded, ...times].sort().at(-1) || undefined;
 }
 
 /** Oldest first; none where Events may not be read. */
