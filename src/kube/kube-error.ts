@@ -98,3 +98,8 @@ export function retryWait(header: string | undefined, nowMs: number): number | u
   const at = text.endsWith(' GMT') ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : at - nowMs;
 }
+
+/** For the `catch` of a read: what does not exist is undefined, and anything else still fails. */
+export function unlessAbsent(error: unknown): undefined {
+  if (!KubeError.is(error, 'NotFound')) throw error;
+}

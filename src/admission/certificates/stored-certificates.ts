@@ -3,7 +3,7 @@ import type { DataObject } from '../../api/objects.ts';
 import { SECRETS } from '../../api/resources.ts';
 import type { Standing, Validity } from '../../domain/admission/certificate-plan.ts';
 import type { KubeClient, ObjectRef } from '../../kube/client.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { unlessAbsent } from '../../kube/kube-error.ts';
 import { isAddress } from '../endpoint.ts';
 import { certificateIn, type KeyPair, pairProblem, pemBlocks } from './pem.ts';
 
@@ -63,12 +63,7 @@ export async function readSecret(
   ref: ObjectRef,
   signal?: AbortSignal,
 ): Promise<DataObject | undefined> {
-  try {
-    return await client.get<DataObject>(SECRETS, ref, { signal });
-  } catch (error) {
-    if (!KubeError.is(error, 'NotFound')) throw error;
-    return undefined;
-  }
+  return await client.get<DataObject>(SECRETS, ref, { signal }).catch(unlessAbsent);
 }
 
 const FILES = ['tls.crt', 'tls.key', 'ca.crt', 'ca.key'] as const;

@@ -1,7 +1,7 @@
 import { type JsonObject, objectIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { unlessAbsent } from '../../kube/kube-error.ts';
 import { clientConfigOf, type Endpoint } from '../endpoint.ts';
 import { ENTRY_SUFFIX, REGISTRATIONS } from './manifest.ts';
 
@@ -26,12 +26,7 @@ export async function readRegistration(
   name: string,
   signal?: AbortSignal,
 ): Promise<Registration | undefined> {
-  try {
-    return await client.get<Registration>(REGISTRATIONS, { name }, { signal });
-  } catch (error) {
-    if (!KubeError.is(error, 'NotFound')) throw error;
-    return undefined;
-  }
+  return await client.get<Registration>(REGISTRATIONS, { name }, { signal }).catch(unlessAbsent);
 }
 
 /** Our entries of a registration, in which others may have some too. */

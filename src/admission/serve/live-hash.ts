@@ -2,16 +2,15 @@ import type { KubeObject } from '../../api/objects.ts';
 import { SOURCE_RESOURCES } from '../../api/resources.ts';
 import { type SourceKey, type SourceRef, sourceKey } from '../../api/sources.ts';
 import type { ReadHash } from '../../domain/admission/request.ts';
-import { configHashText, type ListedSources, listedRefs, listedSources } from '../../domain/config-hash/config-hash.ts';
-import { sourceId } from '../../domain/ledger/source-id.ts';
+import { type ListedSources, listedRefs, listedSources } from '../../domain/config-hash/config-hash.ts';
 import type { Source } from '../../domain/source/source.ts';
 import { isSubdomain } from '../../domain/text/subdomain.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
+import { createConfigHash } from '../../model/config-hash.ts';
 import type { LedgerKey } from '../../model/ledger/ledger-key.ts';
 import type { ObjectParser } from '../../model/object-parser.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { sha256Hex } from '../../runtime/digest.ts';
 import type { AdmissionMetrics } from '../../telemetry/metric-tables/admission.ts';
 
 export interface LiveHashDeps extends Pick<LedgerKey, 'mayStore'> {
@@ -40,16 +39,10 @@ export function createLiveHash(deps: LiveHashDeps): ReadHash {
     const sources = await readAll(deps, new Map(refs.map((ref) => [sourceKey(ref), ref])));
     if (!(sources instanceof Map)) return sources;
 
-    const version = (ref: SourceRef): string | undefined => {
-      const source = sources.get(sourceKey(ref));
-      return source && `${source.uid}.${source.resourceVersion}`;
-    };
-    const content = (ref: SourceRef): string | undefined =>
-      deps.mayStore(sourceId(ref)) ? sources.get(sourceKey(ref))?.fingerprint?.exact : version(ref);
-    return {
-      content: sha256Hex(configHashText(trimmed, namespace, content)),
-      versions: sha256Hex(configHashText(untrimmed, namespace, version)),
-    };
+    const known = { get: (ref: SourceRef) => sources.get(sourceKey(ref)) };
+    const hashBy = (sapCompat: boolean) =>
+      createConfigHash({ sources: known, sapCompat, mayStore: deps.mayStore, isAbsent: () => true }).known;
+    return { content: hashBy(false)(trimmed, namespace), versions: hashBy(true)(untrimmed, namespace) };
   };
 }
 

@@ -6,8 +6,7 @@ import { REGISTRATIONS } from '../../admission/registration/manifest.ts';
 import { objectIn, textIn } from '../../api/json.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
-import type { Request } from '../request.ts';
+import { type Cluster, clusterCommand, clusterUsage, jsonOrText } from '../cluster/cluster-command.ts';
 import { span, table } from '../terminal/table.ts';
 import { findAdmission, secretNameOf } from './target.ts';
 
@@ -26,17 +25,10 @@ const COULD_NOT_TELL = 2;
 export const run = clusterCommand({
   name: 'admission status',
   usage: USAGE,
-  read: readWanted,
+  read: jsonOrText,
   run: status,
   failure: COULD_NOT_TELL,
 });
-
-function readWanted(request: Request): { readonly json: boolean } | string {
-  const output = request.own.get('output');
-  const refused = refusedOperands(request);
-  if (refused !== undefined) return refused;
-  return output === undefined || output === 'json' ? { json: output === 'json' } : `-o knows json, not ${output}`;
-}
 
 interface Certificate {
   readonly secret: string;

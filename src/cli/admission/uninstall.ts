@@ -3,8 +3,8 @@ import { ENTRY_SUFFIX, REGISTRATIONS } from '../../admission/registration/manife
 import { objectIn, textIn } from '../../api/json.ts';
 import { SECRETS } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
+import { unlessAbsent } from '../../kube/kube-error.ts';
 import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
-import { unlessAbsent } from '../cluster/unless-absent.ts';
 import { findAdmission, secretNameOf } from './target.ts';
 
 const USAGE = `attune admission uninstall [flags of the controller]

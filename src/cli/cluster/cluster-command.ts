@@ -93,6 +93,14 @@ export function refusedOperands({ operands }: Request): string | undefined {
   return `only flags are understood here${/^[a-z0-9-]{1,63}$/.test(word) ? `; did you mean -n ${word}?` : ''}`;
 }
 
+/** For commands that take nothing but flags, and print for people or with `-o json` for programs. */
+export function jsonOrText(request: Request): { readonly json: boolean } | string {
+  const output = request.own.get('output');
+  const refused = refusedOperands(request);
+  if (refused !== undefined) return refused;
+  return output === undefined || output === 'json' ? { json: output === 'json' } : `-o knows json, not ${output}`;
+}
+
 async function clusterOf({ own }: Request, io: Io) {
   const sandbox = own.get('sandbox');
   if (sandbox === undefined) return { kubeconfig: own.get('kubeconfig'), context: own.get('context') };

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { type ParsedSettings, parseSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
+import { type Cluster, clusterCommand, clusterUsage, jsonOrText } from '../cluster/cluster-command.ts';
 import type { Deployed } from '../cluster/deployed.ts';
 import { rulings } from '../cluster/ruling-settings.ts';
 import { listDeployments, readCluster, reloadersIn } from '../doctor/doctor-cluster.ts';
@@ -41,17 +41,10 @@ const COULD_NOT_TELL = 2;
 export const run = clusterCommand({
   name: 'doctor',
   usage: USAGE,
-  read: readWanted,
+  read: jsonOrText,
   run: examine,
   failure: COULD_NOT_TELL,
 });
-
-function readWanted(request: Request): { readonly json: boolean } | string {
-  const output = request.own.get('output');
-  const refused = refusedOperands(request);
-  if (refused !== undefined) return refused;
-  return output === undefined || output === 'json' ? { json: output === 'json' } : `-o knows json, not ${output}`;
-}
 
 /** One report per Reloader; without one, a single report by the flags given or the default ones. One more for SAP's program. */
 async function examine({ json }: { readonly json: boolean }, cluster: Cluster): Promise<number> {

@@ -6,11 +6,10 @@ import { patchOf } from '../../domain/template/patch.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { ListScope } from '../../kube/client.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { KubeError, unlessAbsent } from '../../kube/kube-error.ts';
 import { type Cluster, clusterCommand, clusterUsage, refusedOperands } from '../cluster/cluster-command.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import { rulings } from '../cluster/ruling-settings.ts';
-import { unlessAbsent } from '../cluster/unless-absent.ts';
 
 const USAGE = `attune resume [-n NAMESPACE] [flags of the controller]
 

@@ -6,12 +6,11 @@ import type { Leadership } from '../../controller/leadership.ts';
 import { ownCure } from '../../controller/report/ledger-report.ts';
 import { formatTime } from '../../domain/text/rfc3339.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { KubeError } from '../../kube/kube-error.ts';
+import { KubeError, unlessAbsent } from '../../kube/kube-error.ts';
 import { retryTransient } from '../../kube/retry-transient.ts';
 import { pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { unlessAbsent } from '../cluster/unless-absent.ts';
 import { VERSION } from '../version.ts';
 import { INFO_NAME, infoData } from './attune-info.ts';
 

@@ -1,7 +1,7 @@
-import { CONFIG_HASH, LAST_RELOADED_FROM, NUDGE } from '../../api/annotations.ts';
-import { canonicalText, type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
+import { CONFIG_HASH } from '../../api/annotations.ts';
+import { canonicalText, type JsonObject, objectAt, objectIn, textIn } from '../../api/json.ts';
 import type { WorkloadKind } from '../../api/kinds.ts';
-import { isMarkVariable } from '../template/marks.ts';
+import { withoutMarks } from '../template/template-digest.ts';
 import { sapLists } from './asked-for.ts';
 import { type AnnotationEdit, annotationIn, takesAnnotations } from './object-edit.ts';
 import type { AdmissionRequest, AdmissionRules, ReadHash } from './request.ts';
@@ -80,7 +80,10 @@ function caseOf(kind: WorkloadKind, request: AdmissionRequest, rules: AdmissionR
     isTokenThere: token !== undefined,
     sent: annotationIn(template, CONFIG_HASH),
     stored: annotationIn(oldTemplate, CONFIG_HASH),
-    isDue: rules.sapCompat || differ(lists, sapLists(kind, old, rules)) || differ(bare(template), bare(oldTemplate)),
+    isDue:
+      rules.sapCompat ||
+      differ(lists, sapLists(kind, old, rules)) ||
+      differ(withoutMarks(template), withoutMarks(oldTemplate)),
   };
 }
 
@@ -91,20 +94,3 @@ const decided = ({ isTokenThere, sent }: HashCase, hash: 'set' | 'kept', wanted:
 });
 
 const differ = (one: unknown, other: unknown): boolean => canonicalText(one) !== canonicalText(other);
-
-/** A template without marks and hash, in whose place a list or a map may be left empty. */
-function bare(template: JsonObject): JsonObject {
-  const metadata = objectIn(template['metadata']);
-  const spec = objectIn(template['spec']);
-  const {
-    [LAST_RELOADED_FROM]: _from,
-    [NUDGE]: _nudge,
-    [CONFIG_HASH]: _hash,
-    ...annotations
-  } = objectIn(metadata['annotations']);
-  const containers = listIn(spec['containers']).map((container) => ({
-    ...objectIn(container),
-    env: listIn(objectIn(container)['env']).filter((variable) => !isMarkVariable(variable)),
-  }));
-  return { ...template, metadata: { ...metadata, annotations }, spec: { ...spec, containers } };
-}

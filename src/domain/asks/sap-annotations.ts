@@ -2,6 +2,7 @@ import { SAP_DISABLING_LABELS, SAP_LISTS } from '../../api/annotations.ts';
 import type { KindName } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { LISTED_KINDS, type ListedSources, listedSources } from '../config-hash/config-hash.ts';
+import { isSubdomain } from '../text/subdomain.ts';
 import type { Ask, Intent, Origin, Overrides } from './ask.ts';
 import { exactName, matchesOne } from './name-pattern.ts';
 import type { Annotated, Dialect } from './workload-annotations.ts';
@@ -22,7 +23,8 @@ export function parseLists(kind: KindName, workload: Annotated, { sapCompat }: D
   if (!listed) return;
   const disabledBy = disablingLabel(labels);
   for (const source of LISTED_KINDS) {
-    const patterns = listed[source].filter(canBeName).map(exactName);
+    // A name that no object can have is in the digest as absent, and nobody looks for it.
+    const patterns = listed[source].filter(isSubdomain).map(exactName);
     if (patterns.length === 0) continue;
     const key = SAP_LISTS[source];
     asks.push({
@@ -40,11 +42,6 @@ function disablingLabel(labels: Annotated['labels']): Origin | undefined {
   const key = SAP_DISABLING_LABELS.find((label) => labels[label] === 'true');
   return key && { by: 'label', key, value: 'true' };
 }
-
-const OBJECT_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
-
-/** Whether there can be an object of this name. What cannot be is in the digest as absent, and nobody looks for it. */
-export const canBeName = (name: string): boolean => OBJECT_NAME.test(name);
 
 /** All that is listed beside a source, where it is listed and that counts. */
 export const listsWith = ({ asks }: Pick<Intent, 'asks'>, { kind, name }: SourceRef): ListedSources | undefined =>

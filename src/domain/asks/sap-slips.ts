@@ -2,8 +2,9 @@ import { CONFIG_HASH, SAP_DISABLING_LABELS, SAP_LISTS } from '../../api/annotati
 import { type JsonObject, objectIn, textIn } from '../../api/json.ts';
 import type { KindName } from '../../api/kinds.ts';
 import { LISTED_KINDS, type ListedKind, listedSources } from '../config-hash/config-hash.ts';
+import { isSubdomain } from '../text/subdomain.ts';
 import { quote } from './ask.ts';
-import { canBeName, readsLists } from './sap-annotations.ts';
+import { readsLists } from './sap-annotations.ts';
 import { plainly } from './spelling.ts';
 
 /** Where keys of a workload stand. */
@@ -66,7 +67,7 @@ const MAX_NAMES = 5;
 function nameSlips(annotations: JsonObject, sapCompat: boolean, tell: Report): void {
   const listed = listedSources(annotations, sapCompat);
   for (const kind of listed ? LISTED_KINDS : []) {
-    const wrong = listed?.[kind].filter((name) => !canBeName(name)) ?? [];
+    const wrong = listed?.[kind].filter((name) => !isSubdomain(name)) ?? [];
     for (const name of wrong.slice(0, MAX_NAMES)) tell(SAP_LISTS[kind], nameless(kind, name));
     if (wrong.length > MAX_NAMES) tell(SAP_LISTS[kind], `${wrong.length - MAX_NAMES} more are never found`);
   }
@@ -76,6 +77,6 @@ function nameSlips(annotations: JsonObject, sapCompat: boolean, tell: Report): v
 function nameless(kind: ListedKind, name: string): string {
   const trimmed = name.trim();
   if (trimmed === '') return 'an empty name is never found: under --compat=sap every comma counts';
-  if (canBeName(trimmed)) return `${quote(name)} is never found: under --compat=sap the blank is part of the name`;
+  if (isSubdomain(trimmed)) return `${quote(name)} is never found: under --compat=sap the blank is part of the name`;
   return `${quote(name)} is never found: no ${kind} can have that name, and names are taken letter by letter`;
 }

@@ -45,6 +45,9 @@ function markTexts({
   return texts.map((text) => (typeof text === 'string' ? text : undefined));
 }
 
+/** A raw pod template as everybody but reloaders has written it. */
+export const withoutMarks = (template: JsonObject): JsonObject => separate(template).bare;
+
 function digestMarks(
   templateDigest: string,
   { annotations, containers }: Marks,
