@@ -2,6 +2,7 @@ import type { Scenario } from './scenario.ts';
 import { admission } from './scenarios/admission.ts';
 import { batch } from './scenarios/batch.ts';
 import { churn } from './scenarios/churn.ts';
+import { configs } from './scenarios/configs.ts';
 import { downtime } from './scenarios/downtime.ts';
 import { failOver } from './scenarios/fail-over.ts';
 import { fanOut1000, fanOut5000 } from './scenarios/fan-out.ts';
@@ -27,6 +28,7 @@ export const SCENARIOS: readonly Scenario[] = [
   faults,
   failOver,
   admission,
+  configs,
   fanOut5000,
   idle,
   secrets20k,

@@ -66,6 +66,8 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
   RoleBinding: '/apis/rbac.authorization.k8s.io/v1 rolebindings',
   ClusterRole: '/apis/rbac.authorization.k8s.io/v1 clusterroles',
   ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1 clusterrolebindings',
+  CustomResourceDefinition: '/apis/apiextensions.k8s.io/v1 customresourcedefinitions',
+  ReloaderConfig: '/apis/reloader.stakater.com/v1alpha1 reloaderconfigs',
   MutatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1 mutatingwebhookconfigurations',
 };
 

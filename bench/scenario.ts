@@ -1,7 +1,7 @@
 import { total } from './audit.ts';
 import type { BenchCluster, Measured } from './bench-cluster.ts';
 import type { Contender } from './contender.ts';
-import { createAll, type SourceName, sourceManifest, workload } from './objects.ts';
+import { AUTO, createAll, type Data, type SourceName, sourceManifest, workload } from './objects.ts';
 import type { Program } from './program.ts';
 import type { Result } from './results.ts';
 import { percentile } from './statistics.ts';
@@ -36,7 +36,12 @@ export interface Pair {
 }
 
 /** So many ConfigMaps, each with a Deployment of the same name. */
-export async function createPairs(cluster: BenchCluster, namespace: string, count: number): Promise<Pair[]> {
+export async function createPairs(
+  cluster: BenchCluster,
+  namespace: string,
+  count: number,
+  annotations: Data = AUTO,
+): Promise<Pair[]> {
   await cluster.namespace(namespace);
   const sources = Array.from(
     { length: count },
@@ -48,7 +53,7 @@ export async function createPairs(cluster: BenchCluster, namespace: string, coun
   );
   await createAll(
     cluster.api,
-    sources.map((source) => workload('Deployment', namespace, source.name, { uses: [source] })),
+    sources.map((source) => workload('Deployment', namespace, source.name, { uses: [source], annotations })),
   );
   return sources.map((source) => ({ source, workload: workloadKey('Deployment', namespace, source.name) }));
 }

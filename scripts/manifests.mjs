@@ -1,15 +1,19 @@
-// Renders deploy/attune.yaml from the chart's defaults, after the conditions that the chart takes from the program: node
-// scripts/manifests.mjs. With --check it writes nothing and fails when a file differs from what it would write.
+// Writes what is made from the program: the conditions and the definition of ReloaderConfig that the chart takes from it; and
+// then deploy, from the chart's defaults: node scripts/manifests.mjs. With --check it writes nothing and fails when a file
+// differs from what it would write.
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { parseAllDocuments, stringify } from 'yaml';
 import { matchCondition } from '../src/admission/registration/match-conditions.ts';
 import { kindNamed } from '../src/api/kinds.ts';
+import { crd } from '../src/api/reloader-config/crd.ts';
 import { environment } from '../src/config/load.ts';
 import { findBinaries } from '../src/sandbox/binaries/binaries.ts';
 
 const CONDITIONS = 'charts/attune/files/match-conditions.json';
+// In a file of its own: whoever deletes what attune.yaml made keeps all ReloaderConfigs.
+const DEFINITIONS = ['charts/attune/crds/reloaderconfigs.yaml', 'deploy/reloaderconfigs-crd.yaml'];
 const MANIFESTS = 'deploy/attune.yaml';
 const HEADER = '# Rendered from charts/attune by scripts/manifests.mjs; change the chart instead.\n';
 const NAMESPACE = {
@@ -17,6 +21,8 @@ const NAMESPACE = {
   kind: 'Namespace',
   metadata: { name: 'attune', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
 };
+const DEFINITION_HEADER =
+  '# Made from src/api/reloader-config by scripts/manifests.mjs; change the table there instead.\n';
 /** Labels that only Helm uses. */
 const HELM_LABELS = ['helm.sh/chart', 'app.kubernetes.io/managed-by'];
 
@@ -55,4 +61,5 @@ async function keep(file, text) {
 }
 
 await keep(CONDITIONS, conditions());
+for (const file of DEFINITIONS) await keep(file, DEFINITION_HEADER + stringify(crd()));
 await keep(MANIFESTS, await render());

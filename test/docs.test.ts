@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { type Field, rowsOf as fieldsOf } from '../src/api/reloader-config/field.ts';
+import { SPEC } from '../src/api/reloader-config/spec-fields.ts';
+import { STATUS } from '../src/api/reloader-config/status-fields.ts';
 import { CONTROLLER_OPTIONS } from '../src/config/options/controller.ts';
 import { GROUPS, type Group, type Option } from '../src/config/options/option.ts';
 import { type OptionTable, rowsOf } from '../src/config/options/option-table.ts';
@@ -15,6 +18,7 @@ import { PROCESS_METRICS } from '../src/telemetry/metric-tables/process.ts';
  */
 test.each([
   ['flags.md', () => options(CONTROLLER_OPTIONS)],
+  ['reloaderconfig.md', () => `${fields('spec', SPEC)}\n${fields('status', STATUS)}`],
   ['metrics.md', () => metrics({ ...CONTROLLER_METRICS, ...ADMISSION_METRICS, ...PROCESS_METRICS })],
 ])('docs/%s lists exactly what there is', async (name, render) => {
   const path = join(import.meta.dirname, '../docs', name);
@@ -48,6 +52,22 @@ function metrics(listed: MetricTable): string {
     [help, buckets.length > 0 ? `Buckets: ${buckets.join(' ')}.` : '', mended].filter(Boolean).join(' '),
   ]);
   return table('', ['Metric', 'Type', 'Labels', 'Meaning'], rows);
+}
+
+function fields(name: string, field: Field): string {
+  const rows = fieldsOf(name, field)
+    .slice(1)
+    .map(({ path, field: each }) => [
+      code(path),
+      typeText(each),
+      `${each.isNew ? '**New.** ' : ''}${each.description}`,
+    ]);
+  return table(`### ${name}`, ['Field', 'Type', 'Meaning'], rows);
+}
+
+function typeText(field: Field): string {
+  if (field.type === 'array') return `list of ${typeText(field.items)}`;
+  return field.type === 'map' ? `map of ${typeText(field.values)}` : ('format' in field && field.format) || field.type;
 }
 
 function table(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -92,8 +92,13 @@ export class Admission {
   }
 
   async #decision(signal: AbortSignal): Promise<(request: AdmissionRequest) => Promise<Answer>> {
-    const { client, clock, rules } = this.#deps;
-    const patience = { clock, signal };
+    const { client, clock, log, rules } = this.#deps;
+    let told = '';
+    const retrying = ({ message }: KubeError): void => {
+      if (message !== told) log.warn(`waiting for the API server: ${message}`);
+      told = message;
+    };
+    const patience = { clock, signal, retrying };
     const ledgerKey = await retryTransient(() => this.#deps.ledgerKey(signal), patience);
     const ownUsername = await retryTransient(() => ownServiceAccount(client, signal), patience);
     const parser = createObjectParser({ ...rules, ...ledgerKey });

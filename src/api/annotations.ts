@@ -52,6 +52,8 @@ export const SAP_DISABLING_LABELS = ['pod-reloader.cs.sap.com/ignored', 'pod-rel
 
 /** On a workload: what has been applied to it. */
 export const RECORD = 'attune.dev/record';
+/** On a Job that took another's place: when, for the cooldown that a ReloaderConfig asks for. */
+export const RELOADED_AT = 'attune.dev/reloaded-at';
 export const QUIET_PERIOD = 'attune.dev/quiet-period';
 export const MAX_WAIT = 'attune.dev/max-wait';
 export const ON_CHANGE = 'attune.dev/on-change';
@@ -59,6 +61,8 @@ export const ON_CHANGE = 'attune.dev/on-change';
 export const RETRY = 'attune.dev/retry';
 /** On the pod template: makes it differ when data has changed but Stakater's hash is the same. */
 export const NUDGE = 'attune.dev/nudge';
+/** On a Namespace: whose ReloaderConfigs may name its workloads as targets, and its sources. */
+export const ALLOW_RELOADS_FROM = 'attune.dev/allow-reloads-from';
 /** On an Event, for programs: all sources that it is about, of which the message names a few. */
 export const SOURCES = 'attune.dev/sources';
 /** On an Event, for programs: what happened, by the word that the outcome has in the code. */

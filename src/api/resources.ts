@@ -17,6 +17,8 @@ export const CONFIG_MAPS: Resource = core('configmaps', 'ConfigMap');
 export const SECRETS: Resource = core('secrets', 'Secret');
 export const isSecret = ({ group, plural }: Resource): boolean => group === SECRETS.group && plural === SECRETS.plural;
 export const NAMESPACES: Resource = { ...core('namespaces', 'Namespace'), namespaced: false };
+/** The label that the API server gives every namespace. */
+export const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 export const PODS: Resource = core('pods', 'Pod');
 export const REPLICATION_CONTROLLERS: Resource = core('replicationcontrollers', 'ReplicationController');
 export const REPLICA_SETS: Resource = { ...core('replicasets', 'ReplicaSet'), group: 'apps' };
@@ -29,6 +31,14 @@ export const SECRET_PROVIDER_CLASSES: Resource = {
 export const SECRET_PROVIDER_CLASS_POD_STATUSES: Resource = {
   ...core('secretproviderclasspodstatuses', 'SecretProviderClassPodStatus'),
   group: CSI,
+};
+
+export const RELOADER_CONFIGS: Resource = {
+  group: 'reloader.stakater.com',
+  version: 'v1alpha1',
+  plural: 'reloaderconfigs',
+  kind: 'ReloaderConfig',
+  namespaced: true,
 };
 
 /** Where each kind of source is found. */

@@ -19,6 +19,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
   explain: { summary: 'why a workload rolls for a source, or does not', load: () => import('./commands/explain.ts') },
   impact: { summary: 'which workloads would roll if a source changed', load: () => import('./commands/impact.ts') },
+  config: {
+    summary: 'check ReloaderConfigs before they are applied, as the controller would',
+    load: () => import('./commands/config.ts'),
+  },
   doctor: {
     summary: 'what would change if Attune took over from Stakater Reloader',
     load: () => import('./commands/doctor.ts'),

@@ -29,6 +29,7 @@ export const OWN_FLAGS = {
   'admission install': [OUTPUT, { name: 'dry-run', bare: true }],
   'admission uninstall': [],
   'admission status': [OUTPUT],
+  config: [OUTPUT],
   version: [OUTPUT],
   sandbox: [
     { name: 'name' },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accepted, problems, settings, warnings } from '../../test/support/settings.ts';
+import { accepted, settings } from '../../test/support/settings.ts';
 import { DEFAULT_KEYS } from '../api/annotations.ts';
 import { CONTROLLER_OPTIONS } from './options/controller.ts';
 import { type Environment, rowsOf } from './options/option-table.ts';
@@ -25,6 +25,9 @@ test('nothing given: the documented defaults', () => {
       ignoredKinds: new Set(),
       keys: DEFAULT_KEYS,
       reloadStrategy: 'env-vars',
+      reloaderConfig: true,
+      rolloutStrategy: 'rollout',
+      allowReloads: new Map(),
       quietPeriodMs: 1000,
       maxWaitMs: 10_000,
       catchUpMaxMs: 86_400_000,
@@ -82,6 +85,7 @@ test("Stakater's flags and ours, and no others", () => {
     'admission-listen',
     'admission-marks',
     'admission-url',
+    'allow-reloads',
     'auto-annotation',
     'auto-reload-all',
     'auto-search-annotation',
@@ -112,8 +116,10 @@ test("Stakater's flags and ours, and no others", () => {
     'reload-on-create',
     'reload-on-delete',
     'reload-strategy',
+    'reloader-config',
     'resource-label-selector',
     'resources-to-ignore',
+    'rollout-strategy',
     'search-match-annotation',
     'secret-annotation',
     'secret-auto-annotation',
@@ -237,74 +243,5 @@ describe('environment', () => {
 
   test('a flag beats its variable', () => {
     expect(settings(['--compat='], { ATTUNE_COMPAT: 'stakater' }).compat).toBe(false);
-  });
-});
-
-describe('scope', () => {
-  const one = { KUBERNETES_NAMESPACE: 'one' };
-  test.each<[readonly string[], Environment, Settings['scope']]>([
-    [['--namespaces=a,b,a', '--namespaces', 'b, c'], one, { mode: 'namespaces', namespaces: ['a', 'b', 'c'] }],
-    [['--namespaces=a,,'], {}, { mode: 'namespaces', namespaces: ['a'] }],
-    [['--namespaces='], one, { mode: 'namespaces', namespaces: ['one'] }],
-    [[], one, { mode: 'namespaces', namespaces: ['one'] }],
-    [[], { KUBERNETES_NAMESPACE: '' }, { mode: 'global', ignore: [], selector: undefined }],
-    [['--namespaces-to-ignore=a,b'], {}, { mode: 'global', ignore: ['a', 'b'], selector: undefined }],
-  ])('%j with %j', (argv, env, expected) => {
-    expect(settings(argv, env).scope).toEqual(expected);
-  });
-
-  test('a stray comma does not mean all namespaces', () => {
-    expect(problems(['--namespaces=,'])).toEqual(['--namespaces must name a namespace']);
-  });
-
-  test('what has no effect besides a list of namespaces is said', () => {
-    expect(
-      warnings(['--namespaces-to-ignore=a', '--namespace-selector=b'], { ...one, RELOADER_NAMESPACE: 'r' }),
-    ).toEqual([
-      '--namespaces-to-ignore has no effect, as KUBERNETES_NAMESPACE says which namespaces are watched',
-      '--namespace-selector has no effect, as KUBERNETES_NAMESPACE says which namespaces are watched',
-    ]);
-  });
-});
-
-describe('label selectors', () => {
-  const selector = (...argv: string[]): string | undefined => settings(argv).resourceLabelSelector;
-  const quoted = (element: string): string => `--resource-label-selector="${element}"`;
-
-  test.each([
-    ['k', 'k'],
-    ['!k', '!k'],
-    ['k=v', 'k=v'],
-    ['k!=v', 'k!=v'],
-    ['k:v', 'k=v'],
-    ['k:*', 'k'],
-    ['k=*', 'k'],
-    ['k:v:w', 'k=v'],
-    ['k in (a,b)', 'k in (a,b)'],
-    ['', undefined],
-  ])('%j is %j in both modes, quoted or not', (given, expected) => {
-    for (const argv of [[`--resource-label-selector=${given}`], [quoted(given)]]) {
-      expect(selector(...argv)).toBe(expected);
-      expect(selector('--compat=stakater', ...argv)).toBe(expected);
-    }
-  });
-
-  test('several elements must all hold', () => {
-    expect(selector('--resource-label-selector=a:b,c=*', '--resource-label-selector', 'd notin (e,f)')).toBe(
-      'a=b,c,d notin (e,f)',
-    );
-  });
-
-  test('pairs in one quoted element: all count, but under compat only as upstream reads them', () => {
-    expect(selector(quoted('a:b,c:d'))).toBe('a=b,c=d');
-    expect(selector(quoted('a=*,k in (x,y),b:*'))).toBe('a,k in (x,y),b');
-    expect(selector('--compat=stakater', quoted('a:b,c:d'))).toBe('a=b,c');
-    expect(problems(['--compat=stakater', quoted('a:*,b')])).toHaveLength(1);
-  });
-
-  test.each(['--namespace-selector', '--resource-label-selector'])('%s that does not parse is a problem', (flag) => {
-    const [problem, ...others] = problems([flag, 'k in (a'], { KUBERNETES_NAMESPACE: 'one' });
-    expect(problem).toContain(`${flag} must be a label selector, not "k in (a": `);
-    expect(others).toEqual([]);
   });
 });

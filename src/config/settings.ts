@@ -1,6 +1,7 @@
 import { type AnnotationKeys, DEFAULT_KEYS } from '../api/annotations.ts';
 import { WORKLOAD_KINDS } from '../api/kinds.ts';
 import type { ControllerOptions } from '../domain/controller-options.ts';
+import { isSubdomain } from '../domain/text/subdomain.ts';
 import { type Diagnostics, quote } from './diagnostics.ts';
 import { selectorOf } from './label-selector.ts';
 import type { ControllerValues } from './options/controller.ts';
@@ -17,6 +18,8 @@ const AS_READ = [
   'syncAfterRestart',
   'isArgoRollouts',
   'reloadStrategy',
+  'reloaderConfig',
+  'rolloutStrategy',
   'concurrency',
   'webhookUrl',
   'logFormat',
@@ -71,6 +74,7 @@ export function toSettings(
     quietPeriodMs: compat && !given.has('quiet-period') ? 0 : values.quietPeriod,
     maxWaitMs: values.maxWait,
     catchUpMaxMs: values.catchUpMax,
+    allowReloads: allowancesOf(values.allowReloads, diagnostics),
     alerts: alertsOf(values),
     admissionServer: admissionOf(values, diagnostics),
     ownNamespace: values.attuneNamespace || values.podNamespace || values.reloaderNamespace,
@@ -120,6 +124,20 @@ function resourcesOf(given: readonly string[], diagnostics: Diagnostics): Settin
   }
   return new Set(known);
 }
+
+/** By the namespace that allows it, the namespaces that may. */
+function allowancesOf(given: readonly string[], { problems }: Diagnostics): Settings['allowReloads'] {
+  const allowed = new Map<string, Set<string>>();
+  for (const text of given) {
+    const [to = '', from = '', ...more] = text.split('=').map((word) => word.trim());
+    const isRight = isNamespace(to) && (from === '*' || isNamespace(from)) && more.length === 0;
+    if (!isRight) problems.push(`--allow-reloads must be TO=FROM, two names of namespaces, not ${quote(text)}`);
+    else allowed.set(to, (allowed.get(to) ?? new Set<string>()).add(from));
+  }
+  return allowed;
+}
+
+const isNamespace = (name: string): boolean => isSubdomain(name) && !name.includes('.');
 
 function keysOf(values: ControllerValues): AnnotationKeys {
   const { named, typedAuto } = DEFAULT_KEYS;

@@ -9,6 +9,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { ControllerMetrics } from '../telemetry/metric-tables/controller.ts';
 import { unreadIn } from './engine/census.ts';
 import { seeSharedVersions } from './engine/shared-versions.ts';
+import { ConfigDefinition } from './follow/config-definition.ts';
 import { Readiness } from './follow/readiness.ts';
 import { follow } from './follow/subscriptions.ts';
 import type { Leadership } from './leadership.ts';
@@ -16,6 +17,7 @@ import { rewriteRecords } from './ledger/old-records.ts';
 import { type KeyReport, ownKey } from './ledger/own-key.ts';
 import { createLiveModel, type LiveModel } from './live-model.ts';
 import type { Report } from './report/report.ts';
+import { ConfigStatuses } from './status/config-statuses.ts';
 import { reconcile } from './write/reconcile.ts';
 import { setbackOf } from './write/setback.ts';
 import { createWriters, type Writers } from './write/writers.ts';
@@ -56,12 +58,29 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   };
   const ledgerKey = await retryTransient(() => ownKey(client, options, tell, signal), patience);
   const sharedVersions = await retryTransient(() => seeSharedVersions(client, options, signal), patience);
-  const model = createLiveModel({ ...deps, readiness }, ledgerKey, sharedVersions, signal);
+  const sourceTouched: ConfigStatuses['sourceTouched'] = (ref, change) => statuses.sourceTouched(ref, change);
+  const model = createLiveModel({ ...deps, readiness, sourceTouched }, ledgerKey, sharedVersions, signal);
   const writers = createWriters(deps, model, ledgerKey, signal);
+  const definition = new ConfigDefinition({ client, clock, report: report.watches });
+  const statuses: ConfigStatuses = new ConfigStatuses({
+    ...{ ...deps, ...model, ...ledgerKey, report: report.system },
+    mayWrite: () => deps.leadership.mayWrite(),
+    serverNow: () => client.serverNow(),
+    pruned: () => definition.pruned,
+    restart: (key) => writers.evictions.progress(key),
+  });
+  report.onOutcome((outcome) => statuses.outcome(outcome));
+  deps.metrics.beforeRender(() => {
+    const { degraded, fine } = statuses.counts();
+    deps.metrics.set('attune_reloader_configs', { degraded: 'true' }, degraded);
+    deps.metrics.set('attune_reloader_configs', { degraded: 'false' }, fine);
+  });
+  writers.evictions.onProgress((key) => statuses.workloadTouched(key));
   const { engine, checkpoint, reader, watches } = model;
   client.onRecovery((lastedMs) => model.queue.forgive(clock.now() - lastedMs));
   const reading = reader.run(signal);
-  await follow({ ...model, options, report: report.watches, pauses: writers.pauses }, workloads);
+  const told = { definition, statuses, pauses: writers.pauses, report: report.watches };
+  await follow({ ...model, ...told, options, signal }, workloads);
   const end = async (): Promise<void> => {
     checkpoint.stop();
     await Promise.all([reading, watches.ended()]);
@@ -80,7 +99,8 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
   await deps.leadership.run(signal, async (term) => {
     const isReady = !workloads || (await takeOver(deps, writers, term));
     const ledgerKept = ledgerKeeper(deps, model, term);
-    if (isReady) await work(deps, writers, term, isAlone ? () => readiness.begin(ledgerKept) : ledgerKept);
+    const kept = isAlone ? () => readiness.begin(ledgerKept) : ledgerKept;
+    if (isReady) await work(deps, { ...writers, statuses }, term, kept);
   });
   await end();
 }
@@ -129,11 +149,11 @@ function ledgerKeeper({ clock, log }: ControllerDeps, model: LiveModel, term: Ab
 
 async function work(
   deps: ControllerDeps,
-  writers: Writers,
+  writers: Writers & { readonly statuses: ConfigStatuses },
   term: AbortSignal,
   keepLedger: () => Promise<void>,
 ): Promise<void> {
-  const { model, pauses, replacements, reconcileDeps } = writers;
+  const { model, pauses, replacements, evictions, statuses, reconcileDeps } = writers;
   const { queue, checkpoint, oldRecords } = model;
   // A pass that waits for an answer while the term ends must not go on in the next, which may be ours again.
   const passDeps = { ...reconcileDeps, mayWrite: () => !term.aborted && reconcileDeps.mayWrite() };
@@ -144,15 +164,17 @@ async function work(
   };
   const workers = runWorkers(queue, { workers: deps.options.concurrency, clock: deps.clock, handle, failed }, term);
   const resuming = pauses.run(term);
+  const telling = statuses.run(term);
   const rewriting = rewriteRecords({ ...deps, ...model, report: deps.report.ledger, queue: oldRecords }, term);
   // Beside the work: no change has to wait for it.
   const ledger = keepLedger();
   if (!term.aborted) {
     await new Promise<void>((resolve) => term.addEventListener('abort', () => resolve(), { once: true }));
   }
+  evictions.stop();
   const deadline = Promise.withResolvers<void>();
   const callOff = deps.clock.after(DRAIN_MS, deadline.resolve);
-  const written = Promise.all([workers.then(() => replacements.ended()), resuming, rewriting, ledger]);
+  const written = Promise.all([workers.then(() => replacements.ended()), resuming, telling, rewriting, ledger]);
   await Promise.race([written.then(() => checkpoint.close()), deadline.promise]);
   callOff();
 }

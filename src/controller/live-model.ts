@@ -6,6 +6,7 @@ import { createConfigHash } from '../model/config-hash.ts';
 import type { LedgerKey } from '../model/ledger/ledger-key.ts';
 import { Listed } from '../model/listed.ts';
 import { createObjectParser } from '../model/object-parser.ts';
+import { ReloaderConfigs } from '../model/reloader-configs/reloader-configs.ts';
 import { ReverseIndex } from '../model/reverse-index.ts';
 import { type SourceChange, SourceHistory } from '../model/sources/source-history.ts';
 import { KeyedQueue } from '../runtime/queue.ts';
@@ -17,9 +18,15 @@ import { SourceReader } from './follow/source-reader.ts';
 import { Watches } from './follow/watches.ts';
 import { Checkpoint } from './ledger/checkpoint.ts';
 
+interface LiveModelDeps {
+  readonly readiness: Readiness;
+  /** Called when the model knows of it. */
+  readonly sourceTouched: (ref: SourceRef, change: SourceChange) => void;
+}
+
 /** What is known of the cluster, kept up to date by watches. Reads the cluster, and writes nothing but the checkpoint. */
 export function createLiveModel(
-  deps: ControllerDeps & { readonly readiness: Readiness },
+  deps: ControllerDeps & LiveModelDeps,
   ledgerKey: LedgerKey,
   sharedVersions: boolean,
   signal: AbortSignal,
@@ -27,10 +34,10 @@ export function createLiveModel(
   const { options, client, clock, report, readiness, leadership } = deps;
   const sources = new SourceHistory();
   const index = new ReverseIndex();
+  const configs = new ReloaderConfigs(options);
   const listed = new Listed();
   const namespaces = new Set<string>();
-  const isSelective = options.scope.mode === 'global' && options.scope.selector !== undefined;
-  const inScope = (namespace: string): boolean => !isSelective || namespaces.has(namespace);
+  const inScope = scopeOf(options, namespaces);
   const queue = new KeyedQueue<WorkloadKey>({ clock });
   const oldRecords = new KeyedQueue<WorkloadKey>({ clock });
   const parser = createObjectParser({ ...options, ...ledgerKey, oldRecord: (key) => oldRecords.add(key) });
@@ -49,7 +56,7 @@ export function createLiveModel(
     isAbsent: (ref) => options.resourceLabelSelector === undefined && listed.has(ref),
   });
   const engine: Engine = new Engine({
-    ...{ clock, sources, index, queue, checkpoint, report, inScope, listed },
+    ...{ clock, sources, index, configs, queue, checkpoint, report, inScope, listed },
     policy: options,
     configHash: configHash.certain,
     lifecycle: options,
@@ -68,11 +75,10 @@ export function createLiveModel(
     }
     if (begun && change.before !== change.after) void watches.refresh();
     engine.sourceChanged(ref, change, version);
+    deps.sourceTouched(ref, change);
   };
   const reader: SourceReader = new SourceReader({
-    client,
-    clock,
-    report: report.watches,
+    ...{ client, clock, report: report.watches },
     isNeeded: (ref) => sources.current(ref) === UNKNOWN,
     read(ref, object) {
       if (!object) return;
@@ -81,7 +87,7 @@ export function createLiveModel(
     },
   });
   return {
-    ...{ sources, index, queue, oldRecords, parser, watches, namespaces, listed, inScope, checkpoint, engine },
+    ...{ sources, index, configs, queue, oldRecords, parser, watches, namespaces, listed, inScope, checkpoint, engine },
     configHash: configHash.known,
     former: ledgerKey.former,
     reader,
@@ -97,6 +103,12 @@ export function createLiveModel(
 }
 
 export type LiveModel = ReturnType<typeof createLiveModel>;
+
+/** Which namespaces count: all that are watched, or of these the ones that a selector has brought. */
+function scopeOf({ scope }: ControllerOptions, selected: ReadonlySet<string>): (namespace: string) => boolean {
+  const isSelective = scope.mode === 'global' && scope.selector !== undefined;
+  return (namespace) => !isSelective || selected.has(namespace);
+}
 
 function fillGauges(deps: ControllerDeps, model: Pick<LiveModel, 'engine' | 'sources' | 'reader'>): void {
   const { metrics, leadership, options } = deps;

@@ -25,6 +25,12 @@ export interface ControllerOptions {
   readonly ignoredKinds: ReadonlySet<KindName>;
   readonly keys: AnnotationKeys;
   readonly reloadStrategy: 'env-vars' | 'annotations';
+  /** Whether ReloaderConfigs are followed. */
+  readonly reloaderConfig: boolean;
+  /** Where a ReloaderConfig does not say. */
+  readonly rolloutStrategy: 'rollout' | 'restart';
+  /** By namespace, those whose ReloaderConfigs may name what is in it; `*`: all. */
+  readonly allowReloads: ReadonlyMap<string, ReadonlySet<string>>;
   readonly quietPeriodMs: number;
   readonly maxWaitMs: number;
   readonly catchUpMaxMs: number;

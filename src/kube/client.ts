@@ -157,9 +157,10 @@ export class KubeClient {
     await this.#transport.json(callOf('delete', resource, ref, { body }));
   }
 
-  /** Deletes a Pod if its disruption budget allows; `TooManyRequests` where it does not. */
-  async evict(pod: ObjectRef): Promise<void> {
-    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: pod };
+  /** Deletes a Pod, if it is the one with this uid and its disruption budget allows; `TooManyRequests` where it does not. */
+  async evict(pod: ObjectRef, uid?: string): Promise<void> {
+    const deleteOptions = uid === undefined ? undefined : { preconditions: { uid } };
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: pod, deleteOptions };
     await this.#transport.json(callOf('create', PODS, pod, { subresource: 'eviction', body }));
   }
 
@@ -204,6 +205,11 @@ export class KubeClient {
   /** The kinds of a group in all its versions; none where the group does not exist. */
   discover(group: string): Promise<readonly ServedKind[]> {
     return servedKinds(this.#transport, group);
+  }
+
+  /** The OpenAPI document of a group, with the schema of each of its kinds as it is installed. */
+  openApi(group: string, version: string): Promise<unknown> {
+    return this.#transport.json({ verb: 'get', resource: 'openapi', path: `/openapi/v3/apis/${group}/${version}` });
   }
 
   close(): void {

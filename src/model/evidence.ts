@@ -1,6 +1,7 @@
 import type { KindName } from '../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import type { Strategy } from '../domain/asks/ask.ts';
+import type { Policy, Verdict } from '../domain/judge/verdict.ts';
 import { ABSENT, type Applied, UNKNOWN } from '../domain/ledger/applied.ts';
 import { believe, type Word } from '../domain/ledger/believe.ts';
 import { sourceId } from '../domain/ledger/source-id.ts';
@@ -29,6 +30,20 @@ export interface EvidenceDeps extends Omit<StateRules, 'sources'> {
   readonly listed: Pick<Listed, 'has'>;
   /** Milliseconds since the epoch by the API server's clock. */
   readonly serverNow: () => number;
+}
+
+/** How a change is to be marked, and since when somebody asks for it. */
+export interface Wish {
+  /** Undefined: not at all, the template stays as it is. */
+  readonly strategy: Strategy | undefined;
+  /** RFC 3339; undefined: as long as the workload exists. */
+  readonly askedSince?: string | undefined;
+}
+
+export function wishOf(verdict: Verdict, { reloadStrategy }: Pick<Policy, 'reloadStrategy'>): Wish {
+  if (!verdict.reload) return { strategy: reloadStrategy };
+  const { strategy, ask, askedSince } = verdict;
+  return { strategy: ask.overrides.rolloutStrategy === 'restart' ? undefined : strategy, askedSince };
 }
 
 // The ledger is written within a second, times have no fractions, and the server's is known to a second.
@@ -65,6 +80,7 @@ export class Evidence {
     const isReturn = way === 'back' || (way === 'new' && kept?.unseen !== undefined);
     return {
       seq,
+      reloads: records.reloadsOf(workload),
       templates: kept?.looks && { kept: kept.looks, applied: appliedIn(kept) },
       missedAfter: way === 'same' ? kept?.unseen : Math.min(kept?.heardUpTo() ?? -1, kept?.unseen ?? upTo),
       template: isReturn ? { after: -1, upTo, isReturn } : isKnown ? this.#templateTime(workload, seq) : undefined,
@@ -86,35 +102,45 @@ export class Evidence {
   /** What is known of a workload that a listing shows, and that was not there up to a version. */
   found({ revision, resourceVersion }: Workload, after: number): Recalled {
     const time = { after, upTo: Number(resourceVersion), base: firstRevision(revision) };
-    return { seq: 0, templates: undefined, missedAfter: after, template: isOrdered(this.#deps) ? time : undefined };
+    return {
+      seq: 0,
+      reloads: {},
+      templates: undefined,
+      missedAfter: after,
+      template: isOrdered(this.#deps) ? time : undefined,
+    };
   }
 
   /** What a workload that was there before us runs with. */
-  about(workload: Workload, ref: SourceRef, strategy: Strategy): Applied {
+  about(workload: Workload, ref: SourceRef, wish: Wish): Applied {
     const { sources, compat, records } = this.#deps;
+    const { strategy, askedSince } = wish;
     const { entry, record } = records.of(workload);
+    const isSaid = [entry, record].some((kept) => kept && !this.#isUnheardOf(kept, workload, ref, wish));
     return believe({
       markIsCurrent: isSettledByMark(workload, ref, { strategy }, this.#deps),
       compat,
       current: sources.current(ref),
-      record: record && this.#word(record, workload, ref, strategy),
-      checkpoint: entry && this.#word(entry, workload, ref, strategy),
-      baseline: entry || record ? sources.atListing(ref) : this.#baseline(workload, ref),
+      record: record && this.#word(record, workload, ref, wish),
+      checkpoint: entry && this.#word(entry, workload, ref, wish),
+      baseline: isSaid ? sources.atListing(ref) : this.#baseline(workload, ref, askedSince),
     }).applied;
   }
 
   /** What a workload began with of which nothing was written down. */
-  #baseline(workload: Workload, ref: SourceRef): Applied {
+  #baseline(workload: Workload, ref: SourceRef, askedSince = ''): Applied {
     const { checkpoint, sources } = this.#deps;
-    if (this.#isMissed(workload, ref)) return UNKNOWN;
+    const since = askedSince > workload.createdAt ? askedSince : workload.createdAt;
+    if (this.#isMissed(workload.ref, since, ref)) return UNKNOWN;
     const { editedAt, bornAt = '' } = sources.get(ref) ?? {};
     // Of one second nobody can tell, and it is usual to make both at once.
-    const isBornLater = checkpoint.believable && editedAt === undefined && bornAt > workload.createdAt;
+    const isBornLater = checkpoint.believable && editedAt === undefined && bornAt > since;
     return isBornLater ? ABSENT : sources.atListing(ref);
   }
 
   /** What was written down, and whether it is still so: pods may have been made since, of data that was written since. */
-  #word(kept: Kept, workload: Workload, ref: SourceRef, strategy: Strategy): Word {
+  #word(kept: Kept, workload: Workload, ref: SourceRef, wish: Wish): Word {
+    const { strategy } = wish;
     const { sources } = this.#deps;
     const applied = kept.applied[sourceId(ref, workload.ref.namespace)];
     const since = sources.since(ref);
@@ -129,12 +155,20 @@ export class Evidence {
     const isBefore = template !== undefined && template !== kept.looks?.at(-1) && lately > template[1];
     // The same goes for templates that nobody saw: what is there now may be one of them.
     const isUnseen = way !== 'same' && kept.unseen !== undefined && lately > kept.unseen;
+    const isUnheardOf = this.#isUnheardOf(kept, workload, ref, wish);
     const isOpen = isUnmentioned || way !== 'same' || this.#isComing(kept, ref, strategy);
-    return { seq: kept.seq, applied, isOvertaken: isBefore || isUnseen || (isEdited && isOpen) };
+    return { seq: kept.seq, applied, isOvertaken: isBefore || isUnseen || (isEdited && isOpen && !isUnheardOf) };
+  }
+
+  /** Whether nobody asked for a source when this was written: what came before that is no change. */
+  #isUnheardOf({ applied, partial }: Kept, { ref: of }: Workload, ref: SourceRef, { askedSince }: Wish): boolean {
+    const isMentioned = applied[sourceId(ref, of.namespace)] !== undefined || partial === true;
+    if (isMentioned || askedSince === undefined) return false;
+    return (parseTime(askedSince) ?? 0) * 1000 > this.#deps.checkpoint.aliveAt - LEDGER_LAG_MS;
   }
 
   /** Whether pods may have been starting when the source was written last. A record is written as a rollout begins. */
-  #isComing({ coming, at }: Kept, ref: SourceRef, strategy: Strategy): boolean {
+  #isComing({ coming, at }: Kept, ref: SourceRef, strategy: Wish['strategy']): boolean {
     const source = this.#deps.sources.get(ref);
     const bornAt = strategy === 'config-hash' ? source?.bornAt : undefined;
     const editedAt = parseTime(source?.editedAt ?? bornAt ?? '');
@@ -143,15 +177,15 @@ export class Evidence {
   }
 
   /**
-   * Whether a workload that the ledger had no time to learn of was overtaken by a change while nobody was there. Of two
-   * events in the same second the change counts as the later.
+   * Whether a workload that the ledger had no time to learn of, or what is asked for it, was overtaken by a change while
+   * nobody was there. Of two events in the same second the change counts as the later.
    */
-  #isMissed({ createdAt, ref: { kind } }: Workload, ref: SourceRef): boolean {
+  #isMissed({ kind }: Workload['ref'], beganAt: string, ref: SourceRef): boolean {
     const { checkpoint, sources, sharedVersions } = this.#deps;
     const { editedAt, bornAt } = sources.get(ref) ?? {};
     // An edit in the very second of the creation leaves no time of its own.
     const writtenAt = editedAt ?? bornAt;
-    if (!checkpoint.believable || writtenAt === undefined || writtenAt < createdAt) return false;
+    if (!checkpoint.believable || writtenAt === undefined || writtenAt < beganAt) return false;
     const writtenMs = (parseTime(writtenAt) ?? 0) * 1000;
     // Made after the ledger was written last: that is no edit.
     if (editedAt === undefined && writtenMs > checkpoint.aliveAt) return false;
@@ -179,28 +213,36 @@ export class Evidence {
     const { editedAt, bornAt = '' } = source ?? {};
     // Within one second a source is created before who uses it, and edited afterwards.
     const isLater = editedAt === undefined ? bornAt > createdAt : editedAt >= createdAt;
-    const isOfOurTime = (parseTime(editedAt ?? bornAt) ?? 0) >= this.#beganAt;
-    const isMoved = sources.since(ref) > foundAfter && isLater && isOfOurTime;
+    const isMoved = sources.since(ref) > foundAfter && isLater && this.isOfOurTime(ref);
     const before = isMoved ? sources.formerly(ref) : undefined;
     // Edited, and perhaps nobody has seen what there was before.
     if (isMoved && editedAt !== undefined) return before ?? UNKNOWN;
     return before ?? (then === UNKNOWN ? sources.current(ref) : then);
   }
 
+  /** Whether the data of a source was written since we began to look, by the time that the server keeps. */
+  isOfOurTime(ref: SourceRef): boolean {
+    const { editedAt, bornAt = '' } = this.#deps.sources.get(ref) ?? {};
+    return (parseTime(editedAt ?? bornAt) ?? Number.NEGATIVE_INFINITY) >= this.#beganAt;
+  }
+
   /** What a workload began with, of a source that has just changed, at a version of its own. */
-  atChange(state: WorkloadState, ref: SourceRef, { change, version, strategy }: AtChange): Applied {
+  atChange(state: WorkloadState, ref: SourceRef, { change, version, wish, askedFrom }: AtChange): Applied {
     const { sources, sharedVersions, listed } = this.#deps;
-    if (!listed.has(ref)) return this.about(state.workload, ref, strategy);
+    if (!listed.has(ref)) return this.about(state.workload, ref, wish);
     if (!sharedVersions()) return change.before;
     if (change.before === change.after) return sources.at(ref, version);
-    if (!change.isRead) return sources.at(ref, Math.max(state.editedAt, version - 1));
+    if (!change.isRead) return sources.at(ref, Math.max(askedFrom, version - 1));
     // Listed with the workload, or before it, and read only now.
-    return state.editedAt > 0 ? sources.at(ref, state.editedAt) : this.whenFound(state, ref, UNKNOWN);
+    const then = askedFrom > 0 ? sources.at(ref, askedFrom) : UNKNOWN;
+    return then === UNKNOWN ? this.whenFound(state, ref, then) : then;
   }
 }
 
 interface AtChange {
   readonly change: SourceChange;
   readonly version: number;
-  readonly strategy: Strategy;
+  readonly wish: Wish;
+  /** The version from which on somebody asks for it; 0: it was so when we found the workload. */
+  readonly askedFrom: number;
 }

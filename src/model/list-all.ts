@@ -23,3 +23,16 @@ export async function listAll(
     return error.reason === 'NotFound' ? [] : undefined;
   }
 }
+
+/**
+ * Whether the server has this kind at all: who has no right to one that does not exist is told the same as for one that
+ * does. Every user who is known to the server may ask; where even that is refused, it is taken to exist.
+ */
+export async function isServed(client: KubeClient, { group, plural }: Resource): Promise<boolean> {
+  try {
+    return (await client.discover(group)).some((served) => served.plural === plural);
+  } catch (error) {
+    if (!KubeError.is(error, 'Forbidden')) throw error;
+    return true;
+  }
+}

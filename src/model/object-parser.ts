@@ -12,6 +12,7 @@ import { isRolledOut, revisionOf } from '../domain/workload/rollout.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
 import type { Digest } from '../runtime/digest.ts';
 import type { FormerKey } from './ledger/former-key.ts';
+import { createLabelSets } from './sources/label-sets.ts';
 import type { ClassStatus } from './sources/provider-classes.ts';
 
 export interface ParserOptions extends Dialect {
@@ -40,6 +41,7 @@ export function createObjectParser({ keys, compat, sapCompat, digest, former, ol
     texts.set(text, text);
     return text;
   };
+  const labelSets = createLabelSets();
   const relevant = metadataKeys(keys);
   const dialect: Dialect = { keys, compat, sapCompat };
 
@@ -50,7 +52,7 @@ export function createObjectParser({ keys, compat, sapCompat, digest, former, ol
   };
 
   const source = (kind: SourceKind, object: KubeObject, full: boolean, previous: Source | undefined): Source => {
-    const { name, namespace = '', uid, resourceVersion, annotations } = object.metadata;
+    const { name, namespace = '', uid, resourceVersion, annotations, labels } = object.metadata;
     const ref: SourceRef = previous?.ref ?? { kind, namespace: intern(namespace), name };
     const unchanged = previous?.resourceVersion === resourceVersion ? previous.fingerprint : undefined;
     return {
@@ -61,6 +63,7 @@ export function createObjectParser({ keys, compat, sapCompat, digest, former, ol
       ...(full && { editedAt: editedAt(object), bornAt: object.metadata.creationTimestamp }),
       ignored: annotations?.[keys.ignore] === 'true',
       matchable: annotations?.[keys.match] === 'true',
+      labels: labelSets(labels, previous?.labels),
     };
   };
 

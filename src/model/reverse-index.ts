@@ -11,7 +11,8 @@ export interface Interest {
 export interface PatternInterest {
   readonly kind: SourceKind;
   readonly namespace: string;
-  readonly pattern: NamePattern;
+  /** Undefined: whatever its name. */
+  readonly pattern: NamePattern | undefined;
 }
 
 const NONE: Interest = { literal: [], patterns: [] };
@@ -57,10 +58,14 @@ export class ReverseIndex {
   #matches(key: WorkloadKey, ref: SourceRef): boolean {
     return this.interestOf(key).patterns.some(
       ({ kind, namespace, pattern }) =>
-        kind === ref.kind && namespace === ref.namespace && pattern.matches?.(ref.name) === true,
+        kind === ref.kind && namespace === ref.namespace && matchesName(pattern, ref.name),
     );
   }
 }
+
+/** Without a pattern every name does. */
+export const matchesName = (pattern: NamePattern | undefined, name: string): boolean =>
+  pattern === undefined || pattern.matches?.(name) === true;
 
 function enter<K>(index: Map<K, Set<WorkloadKey>>, at: K, key: WorkloadKey): void {
   const set = index.get(at);

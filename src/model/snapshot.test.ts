@@ -17,7 +17,13 @@ async function snapshot(paths: Readonly<Record<string, readonly object[] | objec
   });
   return {
     api,
-    taken: new Snapshot({ client, namespace: 'shop', policy: policyOf(), key: { digest, former: undefined } }),
+    taken: new Snapshot({
+      client,
+      namespace: 'shop',
+      policy: policyOf(),
+      configs: { rolloutStrategy: 'rollout', allowReloads: new Map() },
+      key: { digest, former: undefined },
+    }),
   };
 }
 
@@ -28,7 +34,7 @@ test('what may not be listed is not known to be absent', async () => {
   expect(facts('ConfigMap', 'app')).toMatchObject({ presence: 'present', labels: { a: 'b' } });
   expect(facts('ConfigMap', 'other').presence).toBe('absent');
   expect(facts('Secret', 'db').presence).toBe('unreadable');
-  expect(taken.forbidden).toEqual(['secrets']);
+  expect(taken.forbidden).toEqual([{ plural: 'secrets', namespace: 'shop' }]);
 });
 
 test('bytes are read of one source, when they are asked for', async () => {
@@ -55,7 +61,7 @@ test('a kind that the server does not have is not one that may not be listed', a
     expect(await taken.list(rowOf(kind))).toEqual([]);
   }
   // Of the group of the last one nobody told anything.
-  expect(taken.forbidden).toEqual(['deployments', 'deploymentconfigs']);
+  expect(taken.forbidden.map(({ plural }) => plural)).toEqual(['deployments', 'deploymentconfigs']);
 });
 
 test('who may read a source by name, and not list its kind, knows its annotations', async () => {
@@ -67,7 +73,7 @@ test('who may read a source by name, and not list its kind, knows its annotation
   expect(taken.sources.get(ref)?.fingerprint?.mark).toMatch(/^[0-9a-f]{40}$/);
   expect(taken.sources.flags(ref).ignored).toBe(true);
   expect(taken.facts(ref).presence).toBe('present');
-  expect(taken.hasListed('Secret')).toBe(false);
+  expect(taken.hasListed('Secret', 'shop')).toBe(false);
 });
 
 test('what was never looked for is read by name', async () => {

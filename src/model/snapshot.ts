@@ -2,19 +2,22 @@ import type { WorkloadKind } from '../api/kinds.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { type Resource, SECRET_PROVIDER_CLASS_POD_STATUSES, SOURCE_RESOURCES } from '../api/resources.ts';
 import { type SourceKey, type SourceKind, type SourceRef, sourceKey } from '../api/sources.ts';
-import { namedIn } from '../domain/asks/ask.ts';
+import type { Ask } from '../domain/asks/ask.ts';
 import { type ListedSources, listedRefs } from '../domain/config-hash/config-hash.ts';
 import type { Policy } from '../domain/judge/verdict.ts';
-import { type SourceId, sourceId } from '../domain/ledger/source-id.ts';
+import { sourceId } from '../domain/ledger/source-id.ts';
+import { NO_LABELS, type SourceFlags } from '../domain/source/source.ts';
+import { matches } from '../domain/text/selector.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { concernsOf, type Known } from './concerns.ts';
 import { createConfigHash } from './config-hash.ts';
 import type { LedgerKey } from './ledger/ledger-key.ts';
-import { listAll } from './list-all.ts';
+import { isServed, listAll } from './list-all.ts';
 import { createObjectParser, dataWrittenAt, type ObjectParser } from './object-parser.ts';
-import { ReverseIndex } from './reverse-index.ts';
+import { ReloaderConfigs, type ReloaderConfigsOptions } from './reloader-configs/reloader-configs.ts';
+import { type PatternInterest, ReverseIndex } from './reverse-index.ts';
 import { Classes } from './sources/provider-classes.ts';
 import { SourceHistory } from './sources/source-history.ts';
 import { Verdicts } from './verdicts.ts';
@@ -24,6 +27,7 @@ export interface SnapshotOptions {
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly policy: Policy;
+  readonly configs: ReloaderConfigsOptions;
   /** Marks are right with any key; exact fingerprints only with that of the ledger. */
   readonly key: Pick<LedgerKey, 'digest' | 'former'>;
 }
@@ -37,26 +41,39 @@ export interface SourceFacts {
   readonly changedAt: number | undefined;
 }
 
+/** A kind that may not be listed, and where; undefined: anywhere. */
+export interface Unlisted {
+  readonly plural: string;
+  readonly namespace: string | undefined;
+}
+
 /** The model of one namespace, or of all, filled by listing once instead of following: for those who only answer a question. */
 export class Snapshot {
   readonly sources = new SourceHistory();
   readonly index = new ReverseIndex();
+  readonly configs: ReloaderConfigs;
   readonly workloads = new Map<WorkloadKey, Workload>();
   readonly verdicts: Verdicts;
-  /** Plural names of the kinds that may not be listed. */
-  readonly forbidden: string[] = [];
+  readonly forbidden: Unlisted[] = [];
   readonly #options: SnapshotOptions;
   readonly #parser: ObjectParser;
   readonly #known: Known;
   readonly #facts = new Map<SourceKey, SourceFacts>();
-  readonly #listed = new Set<SourceKind>();
+  /** Kinds of sources, with the namespace of which all were listed; without one: of all. */
+  readonly #listed = new Set<string>();
 
   constructor(options: SnapshotOptions) {
     const { policy, key } = options;
     this.#options = options;
+    this.configs = new ReloaderConfigs(options.configs);
     this.#parser = createObjectParser({ ...policy, ...key });
     this.#known = { index: this.index, sources: this.sources, inScope: () => true };
-    this.verdicts = new Verdicts({ ...this.#known, policy, workload: (of) => this.workloads.get(of) });
+    this.verdicts = new Verdicts({
+      ...this.#known,
+      policy,
+      configs: this.configs,
+      workload: (of) => this.workloads.get(of),
+    });
   }
 
   enter(kind: WorkloadKind, object: KubeObject): Workload {
@@ -71,19 +88,38 @@ export class Snapshot {
   }
 
   /** All objects of a kind; none where it is not served or may not be listed. */
-  async list(resource: Resource, metadataOnly = false): Promise<readonly KubeObject[]> {
-    const { client, namespace } = this.#options;
+  async list(
+    resource: Resource,
+    metadataOnly = false,
+    namespace = this.#options.namespace,
+  ): Promise<readonly KubeObject[]> {
+    const { client } = this.#options;
     const objects = await listAll(client, resource, { namespace }, metadataOnly);
-    if (objects === undefined && (await isServed(client, resource))) this.forbidden.push(resource.plural);
+    if (objects === undefined && (await isServed(client, resource))) {
+      this.forbidden.push({ plural: resource.plural, namespace });
+    }
     return objects ?? [];
   }
 
   /** Names, labels and annotations of all sources of these kinds: the rules need no more. */
-  async readSources(kinds: readonly SourceKind[]): Promise<void> {
+  async readSources(kinds: readonly SourceKind[], namespace = this.#options.namespace): Promise<void> {
     for (const kind of kinds) {
       const resource = SOURCE_RESOURCES[kind];
-      for (const object of await this.list(resource, true)) this.#note(kind, object, false);
-      if (!this.forbidden.includes(resource.plural)) this.#listed.add(kind);
+      for (const object of await this.list(resource, true, namespace)) this.#note(kind, object, false);
+      const isUnread = this.forbidden.some((each) => each.plural === resource.plural && each.namespace === namespace);
+      if (!isUnread) this.#listed.add(placeOf(kind, namespace));
+    }
+  }
+
+  /** The sources of other namespaces that a workload is asked to be reloaded for. */
+  async readForeignSources(workload: Workload): Promise<void> {
+    for (const { wants } of this.verdicts.asking(workload).intent.asks) {
+      if (wants.what !== 'named' && wants.what !== 'selected') continue;
+      for (const namespace of wants.namespaces ?? []) {
+        if (namespace !== workload.ref.namespace && !this.#listed.has(placeOf(wants.kind, namespace))) {
+          await this.readSources([wants.kind], namespace);
+        }
+      }
     }
   }
 
@@ -95,7 +131,7 @@ export class Snapshot {
       const fingerprint = status && classes.listed(status);
       if (!status || !fingerprint) continue;
       const ref: SourceRef = { kind: 'SecretProviderClass', namespace: status.namespace, name: status.className };
-      const known = this.sources.get(ref) ?? { ref, uid: '', ignored: false, matchable: false };
+      const known = this.sources.get(ref) ?? { ref, uid: '', ignored: false, matchable: false, labels: NO_LABELS };
       this.sources.put({ ...known, resourceVersion: status.resourceVersion, fingerprint }, false);
       this.#facts.set(sourceKey(ref), { ...this.facts(ref), presence: 'present' });
     }
@@ -117,13 +153,13 @@ export class Snapshot {
   }
 
   facts(ref: SourceRef): SourceFacts {
-    const presence = this.hasListed(ref.kind) ? 'absent' : 'unreadable';
+    const presence = this.hasListed(ref.kind, ref.namespace) ? 'absent' : 'unreadable';
     return this.#facts.get(sourceKey(ref)) ?? { presence, labels: undefined, changedAt: undefined };
   }
 
-  /** Whether all sources of this kind are known by name. */
-  hasListed(kind: SourceKind): boolean {
-    return this.#listed.has(kind);
+  /** Whether all sources of this kind and namespace are known by name. */
+  hasListed(kind: SourceKind, namespace: string): boolean {
+    return this.#listed.has(placeOf(kind, namespace)) || this.#listed.has(placeOf(kind, undefined));
   }
 
   /** By version, or by content; undefined if not all of it can be read. */
@@ -137,12 +173,42 @@ export class Snapshot {
     );
   }
 
-  /** What a workload uses or names, also where something else keeps it from being rolled for that. */
-  concernsOf({ ref, intent }: Workload): readonly SourceRef[] {
-    const named = namedIn(intent.asks).flatMap(({ kind, pattern: { literal: name } }): SourceId[] =>
-      name === undefined ? [] : [sourceId({ kind, namespace: ref.namespace, name })],
+  /** What a workload uses, names or selects, also where something else keeps it from being rolled for that. */
+  concernsOf(workload: Workload): readonly SourceRef[] {
+    const asking = this.verdicts.asking(workload);
+    const named = asking.intent.asks.flatMap((ask) => namedBy(ask, workload));
+    const ids = named.map((source) => sourceId(source, workload.ref.namespace));
+    const found = [...concernsOf(this.#known, workload.ref, new Set(ids))];
+    return found.filter(
+      (source) => source.name !== '' && this.isConcerned(workload, source) && !this.#isMissedByNobody(asking, source),
     );
-    return [...concernsOf(this.#known, ref, new Set(named))].filter(({ name }) => name !== '');
+  }
+
+  /** A name counts in all namespaces that a ReloaderConfig selects, and is expected in its own only. */
+  #isMissedByNobody(asking: Workload, source: SourceRef): boolean {
+    const { ref, references, intent } = asking;
+    if (this.facts(source).presence !== 'absent') return false;
+    const isUsed = references.some(({ kind, name }) => kind === source.kind && name === source.name);
+    if (isUsed && source.namespace === ref.namespace) return false;
+    const naming = intent.asks.filter((ask) => namedBy(ask, asking).some((each) => isSame(each, source)));
+    const isExpected = ({ origin }: Ask): boolean =>
+      source.namespace === (origin.by === 'config' ? origin.namespace : ref.namespace);
+    return naming.length > 0 && !naming.some(isExpected);
+  }
+
+  /** Who selects by labels hears of every source in a namespace: those with other labels are none of its concern. */
+  isConcerned(workload: Workload, source: SourceRef): boolean {
+    const asking = this.verdicts.asking(workload);
+    const { literal, patterns } = this.index.interestOf(workloadKey(workload.ref));
+    const isNamed = ({ kind, namespace, pattern }: PatternInterest): boolean =>
+      kind === source.kind && namespace === source.namespace && pattern?.matches?.(source.name) === true;
+    return (
+      literal.some((each) => isSame(each, source)) ||
+      asking.intent.asks.some((ask) => namedBy(ask, workload).some((each) => isSame(each, source))) ||
+      patterns.some(isNamed) ||
+      asking.intent.asks.some((ask) => selects(ask, source, this.sources.flags(source).labels)) ||
+      this.verdicts.of(workload, source).reload
+    );
   }
 
   #note(kind: SourceKind, object: KubeObject, full: boolean): void {
@@ -158,15 +224,20 @@ export class Snapshot {
   }
 }
 
-/**
- * Whether the server has this kind at all: who has no right to one that does not exist is told the same as for one that
- * does. Every user who is known to the server may ask; where even that is refused, it is taken to exist.
- */
-export async function isServed(client: KubeClient, { group, plural }: Resource): Promise<boolean> {
-  try {
-    return (await client.discover(group)).some((served) => served.plural === plural);
-  } catch (error) {
-    if (!KubeError.is(error, 'Forbidden')) throw error;
-    return true;
-  }
+const placeOf = (kind: SourceKind, namespace: string | undefined): string => `${kind}/${namespace ?? ''}`;
+
+const isSame = (one: SourceRef, other: SourceRef): boolean => sourceKey(one) === sourceKey(other);
+
+/** The sources that somebody asks for by their very name. */
+function namedBy({ wants }: Ask, { ref }: Workload): readonly SourceRef[] {
+  if (wants.what !== 'named') return [];
+  const { kind, namespaces = [ref.namespace], patterns } = wants;
+  const names = patterns.flatMap(({ literal }) => literal ?? []);
+  return namespaces.flatMap((namespace) => names.map((name) => ({ kind, namespace, name })));
 }
+
+const selects = ({ wants }: Ask, { kind, namespace }: SourceRef, labels: SourceFlags['labels']): boolean =>
+  wants.what === 'selected' &&
+  wants.kind === kind &&
+  wants.namespaces.includes(namespace) &&
+  matches(wants.selector, labels);

@@ -1,12 +1,16 @@
 import { type SourceKey, type SourceRef, sourceKey } from '../api/sources.ts';
-import { interests, judge } from '../domain/judge/judge.ts';
+import type { Ask } from '../domain/asks/ask.ts';
+import { interests } from '../domain/judge/interests.ts';
+import { earliest, judge } from '../domain/judge/judge.ts';
 import type { Policy, Verdict } from '../domain/judge/verdict.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
 import type { Known } from './concerns.ts';
+import type { ReloaderConfigs } from './reloader-configs/reloader-configs.ts';
 import type { Interest } from './reverse-index.ts';
 
 type Deps = Pick<Known, 'index' | 'sources'> & {
   readonly policy: Policy;
+  readonly configs: Pick<ReloaderConfigs, 'asksFor'>;
   readonly workload: (key: WorkloadKey) => Workload | undefined;
 };
 
@@ -16,6 +20,7 @@ type Deps = Pick<Known, 'index' | 'sources'> & {
  */
 export class Verdicts {
   readonly #deps: Deps;
+  readonly #asking = new WeakMap<Workload, { readonly asks: readonly Ask[]; readonly as: Workload }>();
   readonly #borrowers = new Map<WorkloadKey, Map<WorkloadKey, Workload>>();
 
   constructor(deps: Deps) {
@@ -35,25 +40,44 @@ export class Verdicts {
     this.#giveBack(key);
   }
 
-  of(workload: Workload, ref: SourceRef): Verdict {
-    const { policy, sources } = this.#deps;
-    const source = { ref, ...sources.flags(ref) };
-    const own = judge(workload, source, policy);
-    if (own.reload) return own;
-    for (const borrower of this.#borrowersOf(workload)) {
-      const verdict = judge(withTemplateOf(borrower, workload), source, policy);
-      if (verdict.reload) return verdict;
-    }
-    return own;
+  of(workload: Workload, ref: SourceRef, flags = this.#deps.sources.flags(ref)): Verdict {
+    const { policy } = this.#deps;
+    const source = { ref, ...flags };
+    const own = judge(this.asking(workload), source, policy);
+    const theirs = Array.from(this.#borrowersOf(workload), (borrower) =>
+      judge(withTemplateOf(this.asking(borrower), workload), source, policy),
+    ).filter(({ reload }) => reload);
+    return theirs.length === 0 ? own : byTemplate([own, ...theirs]);
+  }
+
+  /** The workload with all that is asked for it: what ReloaderConfigs ask comes before what its annotations do. */
+  asking(workload: Workload): Workload {
+    const asks = this.#deps.configs.asksFor(workloadKey(workload.ref));
+    if (asks.length === 0) return workload;
+    const known = this.#asking.get(workload);
+    if (known?.asks === asks) return known.as;
+    const as = { ...workload, intent: { ...workload.intent, asks: [...asks, ...workload.intent.asks] } };
+    this.#asking.set(workload, { asks, as });
+    return as;
+  }
+
+  /** Whose template a workload has borrowed; undefined: it has its own. */
+  ownerOf({ ref, workloadRef }: Workload): WorkloadKey | undefined {
+    if (ref.kind !== 'Rollout' || this.#deps.policy.compat || workloadRef?.kind !== 'Deployment') return undefined;
+    return workloadKey({ kind: 'Deployment', namespace: ref.namespace, name: workloadRef.name });
+  }
+
+  /** Who has borrowed the template of a workload. */
+  borrowersOf(owner: WorkloadKey): Iterable<WorkloadKey> {
+    return this.#borrowers.get(owner)?.keys() ?? [];
   }
 
   #borrow(workload: Workload): WorkloadKey | undefined {
     if (workload.ref.kind !== 'Rollout' || this.#deps.policy.compat) return undefined;
     const key = workloadKey(workload.ref);
-    const target = workload.workloadRef;
+    const owner = this.ownerOf(workload);
     this.#giveBack(key);
-    if (target?.kind !== 'Deployment') return undefined;
-    const owner = workloadKey({ kind: 'Deployment', namespace: workload.ref.namespace, name: target.name });
+    if (owner === undefined) return undefined;
     const borrowers = this.#borrowers.get(owner) ?? new Map<WorkloadKey, Workload>();
     this.#borrowers.set(owner, borrowers.set(key, workload));
     this.#reenter(owner);
@@ -77,21 +101,43 @@ export class Verdicts {
     const { policy } = this.#deps;
     const { namespace } = workload.ref;
     const asking = [workload, ...this.#borrowersOf(workload)].map((each) =>
-      interests(withTemplateOf(each, workload), policy),
+      interests(withTemplateOf(this.asking(each), workload), policy),
     );
     // References count even where nobody asked: the log can then say why nothing happened.
-    const named = [...workload.references, ...asking.flatMap((each) => each.literal)];
+    const used = workload.references.map(({ kind, name }) => ({ kind, namespace, name }));
     const literal = new Map<SourceKey, SourceRef>();
-    for (const { kind, name } of named) literal.set(sourceKey({ kind, namespace, name }), { kind, namespace, name });
-    return {
-      literal: [...literal.values()],
-      patterns: asking.flatMap(({ patterns }) => patterns.map((each) => ({ ...each, namespace }))),
-    };
+    for (const ref of [...used, ...asking.flatMap((each) => each.literal)]) literal.set(sourceKey(ref), ref);
+    return { literal: [...literal.values()], patterns: asking.flatMap(({ patterns }) => patterns) };
   }
+}
+
+type Reload = Extract<Verdict, { readonly reload: true }>;
+
+/**
+ * The first one who asks decides, but for this: pods are the borrower's as well, and to evict those of the owner brings it
+ * nothing, only a new template does; and one who wants an alert is enough.
+ */
+function byTemplate(verdicts: readonly Verdict[]): Verdict {
+  const asking = verdicts.filter((verdict): verdict is Reload => verdict.reload);
+  const [first] = asking as [Reload, ...Reload[]];
+  const { because, container, strategy, ask } = first;
+  return {
+    ...{ reload: true, because, container, strategy },
+    ask: { ...ask, overrides: { ...ask.overrides, rolloutStrategy: 'rollout' } },
+    get rule() {
+      return first.rule;
+    },
+    get isSilent() {
+      return asking.every(({ isSilent }) => isSilent) ? true : undefined;
+    },
+    get askedSince() {
+      return earliest(asking);
+    },
+  };
 }
 
 /** The borrower as the rules see it: it asks, for what the other one's containers use. */
 export function withTemplateOf(borrower: Workload, owner: Workload): Workload {
-  if (borrower === owner) return owner;
+  if (borrower.ref === owner.ref) return borrower;
   return { ...borrower, references: owner.references, containers: owner.containers };
 }

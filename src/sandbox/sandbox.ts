@@ -18,6 +18,7 @@ import {
   waitForAuthority,
   waitForControllerManager,
   waitForEtcd,
+  waitForListener,
 } from './control-plane/startup.ts';
 import { writeAuditPolicy, writeUsers } from './control-plane/users.ts';
 import { writeKubeconfig } from './control-plane/write-kubeconfig.ts';
@@ -167,7 +168,12 @@ async function startOnce(
       writeKubeconfig(files.componentKubeconfig(component), component, { ...access, token });
       components.start(component);
     }
-    await Promise.all([waitForControllerManager(access, signal), createNodes(access, options.nodes ?? 1, signal)]);
+    await Promise.all([
+      waitForControllerManager(access, signal),
+      waitForListener('kube-controller-manager', ports.controllerManager, signal),
+      waitForListener('kube-scheduler', ports.scheduler, signal),
+      createNodes(access, options.nodes ?? 1, signal),
+    ]);
   });
   writeStateFile(dir, { ...state, owner: options.owned ? state.owner : undefined, ready: true });
 

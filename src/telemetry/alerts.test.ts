@@ -8,9 +8,10 @@ import type { LogFields } from './log.ts';
 const ALERT = {
   source: 'app',
   sourceType: 'CONFIGMAP',
-  namespace: 'shop',
+  namespaces: ['shop'],
   workload: 'web',
   workloadKind: 'Deployment',
+  workloadNamespace: 'shop',
 };
 const TEXT =
   'Reloader detected changes in *app* of type *CONFIGMAP* in namespace *shop*. ' +

@@ -21,9 +21,11 @@ export interface Alert {
   readonly source: string;
   /** CONFIGMAP, SECRET or SECRETPROVIDERCLASS; undefined: a list says it itself. */
   readonly sourceType: string | undefined;
-  readonly namespace: string;
+  /** Where the sources are. */
+  readonly namespaces: readonly string[];
   readonly workload: string;
   readonly workloadKind: string;
+  readonly workloadNamespace: string;
 }
 
 export interface Alerts {
@@ -112,11 +114,13 @@ export function createAlerts(settings: AlertSettings, { log, clock, metrics }: A
 }
 
 /** Stakater's wording, as people match on it. */
-function textOf({ source, sourceType, namespace, workload, workloadKind }: Alert, info: string | undefined): string {
+function textOf(alert: Alert, info: string | undefined): string {
+  const { source, sourceType, namespaces, workload, workloadKind, workloadNamespace } = alert;
   const type = sourceType === undefined ? '' : ` of type *${sourceType}*`;
+  const where = `namespace${namespaces.length > 1 ? 's' : ''} ${namespaces.map((name) => `*${name}*`).join(', ')}`;
   const text =
-    `Reloader detected changes in *${source}*${type} in namespace *${namespace}*. ` +
-    `Hence reloaded *${workload}* of type *${workloadKind}* in namespace *${namespace}*`;
+    `Reloader detected changes in *${source}*${type} in ${where}. ` +
+    `Hence reloaded *${workload}* of type *${workloadKind}* in namespace *${workloadNamespace}*`;
   return info === undefined ? text : `${info} : ${text}`;
 }
 

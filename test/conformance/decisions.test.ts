@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceKind } from '../../src/api/sources.ts';
-import { interests, judge } from '../../src/domain/judge/judge.ts';
+import { interests } from '../../src/domain/judge/interests.ts';
+import { judge } from '../../src/domain/judge/judge.ts';
 import { podUsing, policyOf, workloadOf } from './given.ts';
 
 type Expected = 'no' | 'used' | 'explicit';
@@ -109,7 +110,7 @@ function outcome(row: Row, compat: boolean, isUsed: boolean): string {
     const asked = interests(workload, policy);
     const found =
       asked.literal.some((ref) => ref.kind === kind && ref.name === name) ||
-      asked.patterns.some((entry) => entry.kind === kind && entry.pattern.matches?.(name));
+      asked.patterns.some((entry) => entry.kind === kind && entry.pattern?.matches?.(name));
     expect(found, 'a source that may roll must be in the reverse index').toBe(true);
   }
   return verdict.reload ? verdict.because : 'no';

@@ -22,7 +22,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const ref = (name: string, kind: SourceKind = 'ConfigMap'): SourceRef => ({ kind, namespace: 'shop', name });
 const held = (of: SourceRef, uid: string, version: string, exact = `data of ${of.name}`): Source => ({
   ...{ ref: of, uid, resourceVersion: version, fingerprint: { exact, mark: HASH_A } },
-  ...{ ignored: false, matchable: false },
+  ...{ ignored: false, matchable: false, labels: {} },
 });
 
 /** The specification's realistic set. */

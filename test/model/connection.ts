@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/api/resources.ts';
+import { RELOADER_CONFIGS, type Resource } from '../../src/api/resources.ts';
 import type { KubeClient, ListScope, ObjectRef, WatchOptions } from '../../src/kube/client.ts';
 import type { ListOptions } from '../../src/kube/watch/listing.ts';
 import type { WatchEvent } from '../../src/kube/watch/watch.ts';
@@ -103,7 +103,9 @@ export function connect(cluster: Cluster, { delayMs, fate, beforePatch, patched 
     inFlight: 0,
     list,
     watch,
-    discover: async () => [],
+    discover: async () =>
+      cluster.all('reloaderconfigs').length > 0 ? [{ ...RELOADER_CONFIGS, subresources: [] }] : [],
+    openApi: async () => ({}),
     serverNow: () => cluster.clock.wall(),
     onRecovery: () => {},
     get,

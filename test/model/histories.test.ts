@@ -113,6 +113,12 @@ test.each(['env-vars', 'annotations'])('with %s nothing is lost in rough weather
   expect(await judge({ flags, spoiled: 5 }, { steps: 30, weights: ROUGH }, isWrong)).toBe('');
 });
 
+test.each([0, 10])('with ReloaderConfigs nothing is lost, when %i of 100 writes go wrong', LONG, async (spoiled) => {
+  const isWrong = ({ lost, wrongWrites }: Outcome) => lost.length + wrongWrites.length > 0;
+  const weights = { ...ALL, config: 3 };
+  expect(await judge({ flags: [], dialect: 'config', spoiled }, { weights }, isWrong)).toBe('');
+});
+
 /** What SAP's lists name counts when it comes and when it goes. */
 const COME_AND_GO: Weights = { gone: 2 };
 
@@ -285,6 +291,7 @@ test.each([
   ['env-vars', 'stakater', ['--reload-strategy=env-vars']],
   ['annotations', 'stakater', ['--reload-strategy=annotations']],
   ["SAP's lists", 'sap', []],
+  ['ReloaderConfigs', 'config', []],
 ] as const)('with %s nothing is done twice where the order can be known', LONG, async (_how, dialect, flags) => {
   const { writes, surplus, said } = await waste({ flags, dialect, spoiled: 0 }, ONE_WAY);
   // Several edits of one template in one gap leave the server's history with two answers, and who is killed twice within

@@ -14,6 +14,8 @@ export type Action =
   | { readonly do: 'relay'; readonly workload: number }
   | { readonly do: 'scale'; readonly workload: number; readonly value: number }
   | { readonly do: 'pause'; readonly workload: number; readonly value: boolean }
+  /** Its ReloaderConfig is edited, and asks for the same as before. */
+  | { readonly do: 'config'; readonly workload: number; readonly value: boolean }
   | { readonly do: 'recreate'; readonly workload: number }
   /** We are killed, and started again. */
   | { readonly do: 'down' }
@@ -101,6 +103,7 @@ export function historyFrom(random: Random, size: Size): readonly Action[] {
       case 'scale':
         return { do: what, workload: random(workloads), value: 1 + random(3) };
       case 'pause':
+      case 'config':
         return { do: what, workload: random(workloads), value: random(2) === 0 };
       default:
         return { do: what, workload: random(workloads) } as Action;

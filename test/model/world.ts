@@ -23,9 +23,24 @@ const VARIABLES: Readonly<Record<string, string>> = {
 };
 /** By use, by a pattern, and by name: all kinds of asking that find sources in different ways. */
 const WORKLOADS = [
-  { name: 'auto', annotations: { 'reloader.stakater.com/auto': 'true' }, uses: ['app.cfg', 'other'] },
-  { name: 'pattern', annotations: { 'configmap.reloader.stakater.com/reload': 'app.*' }, uses: ['app.cfg', 'app-cfg'] },
-  { name: 'named', annotations: { 'configmap.reloader.stakater.com/reload': 'other' }, uses: ['other'] },
+  {
+    name: 'auto',
+    annotations: { 'reloader.stakater.com/auto': 'true' },
+    config: { autoReloadAll: true },
+    uses: ['app.cfg', 'other'],
+  },
+  {
+    name: 'pattern',
+    annotations: { 'configmap.reloader.stakater.com/reload': 'app.*' },
+    config: { watchedResources: { configMaps: ['app.*'] } },
+    uses: ['app.cfg', 'app-cfg'],
+  },
+  {
+    name: 'named',
+    annotations: { 'configmap.reloader.stakater.com/reload': 'other' },
+    config: { watchedResources: { configMaps: ['other'] } },
+    uses: ['other'],
+  },
 ] as const;
 export const WORKLOAD_COUNT = WORKLOADS.length;
 const LIST = 'pod-reloader.cs.sap.com/configmaps';
@@ -38,7 +53,7 @@ export interface WorldOptions {
   readonly flags: readonly string[];
   readonly faults: Faults;
   /** In whose words the workloads ask. */
-  readonly dialect?: 'stakater' | 'sap' | undefined;
+  readonly dialect?: 'stakater' | 'sap' | 'config' | undefined;
 }
 
 /** A cluster, a controller on it, and what its pods have. */
@@ -99,6 +114,11 @@ export class World {
     });
     for (const name of SOURCES) this.cluster.create('configmaps', SHOP, { metadata: { name }, data: { value: 'a' } });
     for (const at of WORKLOADS.keys()) this.#createWorkload(at);
+    if (options.dialect !== 'config') return;
+    for (const { name, config } of WORKLOADS) {
+      const spec = { ...config, targets: [{ kind: 'Deployment', name }] };
+      this.cluster.create('reloaderconfigs', SHOP, { metadata: { name }, spec });
+    }
   }
 
   async play(history: readonly Action[]): Promise<void> {
@@ -247,6 +267,10 @@ export class World {
       case 'pause':
         edit(({ spec }) => Object.assign(spec, { paused: action.value }));
         break;
+      case 'config':
+        if (this.cluster.find('reloaderconfigs', SHOP, name))
+          this.cluster.patch('reloaderconfigs', SHOP, name, { spec: { alerts: action.value } });
+        break;
       case 'recreate':
         this.cluster.delete('deployments', SHOP, name);
         this.#createWorkload(action.workload);
@@ -278,7 +302,8 @@ export class World {
 
   #createWorkload(at: number): void {
     const { name, annotations: stakaters, uses } = WORKLOADS[at] ?? WORKLOADS[0];
-    const annotations = this.#options.dialect === 'sap' ? { [LIST]: uses.join(', ') } : stakaters;
+    const { dialect } = this.#options;
+    const annotations = dialect === 'sap' ? { [LIST]: uses.join(', ') } : dialect === 'config' ? {} : stakaters;
     // What is named by a pattern is read in a way that nobody sees.
     const isSeen = name !== 'pattern';
     const envFrom = isSeen ? uses.map((use) => ({ configMapRef: { name: use } })) : [];

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type KindName, WORKLOAD_KINDS } from '../../src/api/kinds.ts';
-import { CONFIG_MAPS, EVENTS, LEASES, type Resource, SECRETS } from '../../src/api/resources.ts';
+import { CONFIG_MAPS, EVENTS, LEASES, RELOADER_CONFIGS, type Resource, SECRETS } from '../../src/api/resources.ts';
 import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
 import { type AnyObject, api, controlPlane } from './sandbox.ts';
 import { kindRow } from './workloads.ts';
@@ -16,6 +16,7 @@ const OTHERS = {
   Lease: LEASES,
   ReplicaSet: REPLICA_SETS,
   Pod: PODS,
+  ReloaderConfig: RELOADER_CONFIGS,
 };
 export type AuditedKind = KindName | keyof typeof OTHERS;
 
@@ -58,6 +59,11 @@ export class Audit {
   /** Every version of an object since the beginning, oldest first. */
   sightings(kind: AuditedKind, name: string): readonly Sighting[] {
     return this.#sightings.get(kind)?.get(name) ?? [];
+  }
+
+  /** Every version of every object of a kind, those of one object in their order. */
+  every(kind: AuditedKind): readonly Sighting[] {
+    return [...(this.#sightings.get(kind)?.values() ?? [])].flat();
   }
 
   /** The newest version; undefined if there is none or it was deleted. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { crd } from '../../src/api/reloader-config/crd.ts';
 import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
 import { ApiRefusal, api, controlPlane } from './sandbox.ts';
 import { until } from './wait.ts';
@@ -24,7 +25,7 @@ const DEFINITIONS = {
   SecretProviderClassPodStatus: csi('secretproviderclasspodstatuses'),
 } as const;
 
-export type CustomKind = keyof typeof DEFINITIONS | 'DeploymentConfig';
+export type CustomKind = keyof typeof DEFINITIONS | 'DeploymentConfig' | 'ReloaderConfig';
 
 /** Makes the API server serve the given kinds; harmless where they are served already. */
 export async function installKinds(kinds: readonly CustomKind[], access: ApiAccess = controlPlane()): Promise<void> {
@@ -33,7 +34,7 @@ export async function installKinds(kinds: readonly CustomKind[], access: ApiAcce
 
 async function install(kind: CustomKind, access: ApiAccess): Promise<void> {
   const admin = api(access);
-  const definition = kind === 'DeploymentConfig' ? deploymentConfig() : await fromModule(DEFINITIONS[kind]);
+  const definition = await definitionOf(kind);
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   try {
     await admin.create(path, definition);
@@ -44,6 +45,11 @@ async function install(kind: CustomKind, access: ApiAccess): Promise<void> {
   const version = versions.find(({ served }) => served)?.name;
   // Established is said a moment before the kind is really served: ask for the kind itself.
   await until(() => admin.list(`/apis/${group}/${version}/${names.plural}`), { what: `${kind} being served` });
+}
+
+async function definitionOf(kind: CustomKind): Promise<CustomResourceDefinition> {
+  if (kind === 'ReloaderConfig') return crd();
+  return kind === 'DeploymentConfig' ? deploymentConfig() : await fromModule(DEFINITIONS[kind]);
 }
 
 interface CustomResourceDefinition {

@@ -39,6 +39,7 @@ export const source = (data: string, version: number, ref = APP): Source => ({
   fingerprint: { exact: data, mark: markOf(data) },
   ignored: false,
   matchable: false,
+  labels: {},
 });
 
 export interface Look {
@@ -124,6 +125,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const policy = options.policy ?? policyOf();
   const engine = new Engine({
     policy,
+    configs: { asksFor: () => [], askedFrom: () => 0 },
     lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },
     timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 },
     configHash: rulesOf(sources, policy.sapCompat).configHash,

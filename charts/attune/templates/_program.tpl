@@ -77,6 +77,12 @@ Arguments that say what is watched; the controller and the hook before removal s
 - {{ printf "--%s=%s" $flag $value | quote }}
 {{- end }}
 {{- end }}
+{{- if eq (toString ((.Values.attune).reloaderConfig).enabled) "false" }}
+- "--reloader-config=false"
+{{- end }}
+{{- with ((.Values.attune).reloaderConfig).allowReloads }}
+- {{ printf "--allow-reloads=%s" (join "," .) | quote }}
+{{- end }}
 {{- range (.Values.attune).extraArgs }}
 - {{ . | quote }}
 {{- end }}

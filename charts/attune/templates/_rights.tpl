@@ -10,7 +10,8 @@
     - secrets
     {{- end }}
   verbs: [get, list, watch]
-{{- if and $r.watchGlobally $r.namespaceSelector }}
+{{- if and $r.watchGlobally (or $r.namespaceSelector (include "attune.followsConfigs" .)) }}
+# By their labels they are chosen; by an annotation they allow others to name what is in them.
 - apiGroups: [""]
   resources: [namespaces]
   verbs: [list, watch]
@@ -27,6 +28,36 @@
   verbs: [list]
 {{- else }}
 {{ include "attune.workloadRules" . }}
+{{- end }}
+{{- include "attune.configRules" . }}
+{{- end -}}
+
+{{/* ReloaderConfigs, and what those of them need that restart without touching a template. */}}
+{{- define "attune.configRules" -}}
+{{- if include "attune.followsConfigs" . }}
+- apiGroups: [reloader.stakater.com]
+  resources: [reloaderconfigs]
+  verbs: [list, watch]
+- apiGroups: [reloader.stakater.com]
+  resources: [reloaderconfigs/status]
+  verbs: [patch]
+{{- end }}
+{{- if include "attune.evicts" . }}
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, watch]
+- apiGroups: [""]
+  resources: [pods/eviction]
+  verbs: [create]
+# Between a workload and its pods.
+- apiGroups: [apps]
+  resources: [replicasets]
+  verbs: [list]
+{{- if .Values.reloader.isOpenshift }}
+- apiGroups: [""]
+  resources: [replicationcontrollers]
+  verbs: [list]
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -25,6 +25,16 @@
 {{- if or .Values.reloader.enableHA (gt (include "attune.replicas" . | int) 1) (include "attune.admits" .) -}}true{{- end -}}
 {{- end -}}
 
+{{/* "true" or nothing. On unless it is switched off, as the program has it; who only calls a webhook reloads nothing. */}}
+{{- define "attune.followsConfigs" -}}
+{{- if not (or .Values.reloader.webhookUrl (eq (toString ((.Values.attune).reloaderConfig).enabled) "false")) -}}true{{- end -}}
+{{- end -}}
+
+{{/* "true" or nothing: whether ReloaderConfigs may have pods evicted. */}}
+{{- define "attune.evicts" -}}
+{{- if include "attune.followsConfigs" . -}}{{- include "attune.isOn" ((.Values.attune).reloaderConfig).restart -}}{{- end -}}
+{{- end -}}
+
 {{/* The PodDisruptionBudget as it was asked for, here or by SAP's names; its chart has one as soon as there are two replicas, and so has admission. */}}
 {{- define "attune.budget" -}}
 {{- $ours := .Values.reloader.podDisruptionBudget | default dict -}}

@@ -21,6 +21,19 @@
 {{- if and $r.webhookUrl (or $r.autoReloadAll $r.reloadOnDelete $r.custom_annotations) }}
 * reloader.webhookUrl replaces reloading: annotations and autoReloadAll have no effect beside it.
 {{- end }}
+{{- $configs := (.Values.attune).reloaderConfig | default dict }}
+{{- if and (not (include "attune.followsConfigs" .)) (or (include "attune.isOn" $configs.restart) $configs.allowReloads) }}
+* attune.reloaderConfig.restart and allowReloads have no effect: {{ $r.webhookUrl | empty | ternary "attune.reloaderConfig.enabled is false" "reloader.webhookUrl replaces reloading" }}.
+{{- end }}
+{{- if ne (include "attune.mode" .) "global" }}
+{{- range $allowed := $configs.allowReloads }}
+{{- $others := without (splitList "=" .) "*" | uniq }}
+{{- range include "attune.roleNamespaces" $ | fromJsonArray }}{{- $others = without $others . }}{{- end }}
+{{- with $others }}
+* attune.reloaderConfig.allowReloads has {{ $allowed }}, but {{ join " and " . }} is not watched: see reloader.namespaces.
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and $admission (lt (int $d.replicas) 2) }}
 * attune.admission with one replica: nobody answers while it is away, and {{ eq (toString $admission.failurePolicy) "Fail" | ternary "writes to concerned workloads are refused" "other writers can undo a reload" }}. Set reloader.deployment.replicas=2.
 {{- end }}

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../api/json.ts';
 import { WORKLOAD_KINDS, type WorkloadKind } from '../../api/kinds.ts';
-import type { Resource } from '../../api/resources.ts';
+import { NAMESPACE_NAME, type Resource } from '../../api/resources.ts';
 import type { ControllerOptions } from '../../domain/controller-options.ts';
 import { parseSelector, type Selector } from '../../domain/text/selector.ts';
 import { clientConfigOf, type Endpoint } from '../endpoint.ts';
@@ -25,9 +25,6 @@ export const REGISTRATIONS: Resource = {
 export const ENTRY_SUFFIX = '.admission.attune.dev';
 /** Objects with this label are none of our business; Attune's own Deployment has it, so that it can always be written. */
 export const EXEMPT = { label: 'attune.dev/admission', value: 'exempt' } as const;
-
-/** The label that the API server gives every namespace. */
-const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 
 /**
  * The registration with the API server: one entry for each place in which a kind keeps its pod template. It says `Ignore`

@@ -1,9 +1,9 @@
 import { NAMESPACES } from '../../api/resources.ts';
 import type { ParsedSettings } from '../../config/parse-settings.ts';
 import type { Settings } from '../../config/settings.ts';
+import { namespaceNotWatchedBecause } from '../../domain/watch-scope.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { namespaceNotWatchedBecause } from '../explain/watch-scope.ts';
 import { type AttuneInfo, describeInfo, INFO_NAME, publishedSettings } from '../info/attune-info.ts';
 import { type FoundInfos, findInfos, findInfosIn } from '../info/find-info.ts';
 import type { Cluster } from './cluster-command.ts';

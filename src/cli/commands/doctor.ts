@@ -170,6 +170,7 @@ function lines(diagnosis: Diagnosis): readonly string[] {
 const WORDS: Readonly<Record<Reaction, string>> = {
   patch: 'rolls it',
   restart: 'restarts it',
+  evict: 'restarts it',
   run: 'runs a Job',
   replace: 'replaces it',
   nothing: 'does nothing',

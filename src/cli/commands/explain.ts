@@ -5,16 +5,19 @@ import { slipsIn } from '../../domain/asks/slips.ts';
 import { listedRefs } from '../../domain/config-hash/config-hash.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { timingOf } from '../../domain/plan/timing.ts';
+import type { KeptReloads } from '../../domain/state/own-reloads.ts';
+import { formatTime } from '../../domain/text/rfc3339.ts';
+import { notWatchedBecause } from '../../domain/watch-scope.ts';
 import { CLUSTER_USAGE, type Cluster, clusterCommand } from '../cluster/cluster-command.ts';
 import { type Found, findObject, findWorkload } from '../cluster/find-workload.ts';
 import { sourceTarget, type Target, workloadTarget } from '../cluster/kind-words.ts';
 import { explanationText, type WorkloadReport } from '../explain/explain-text.ts';
 import { explain } from '../explain/explanation.ts';
-import { beginJudging, type Judging } from '../explain/judging.ts';
+import { beginJudging, type Judging, sourceUnseenBecause } from '../explain/judging.ts';
+import { configsNaming, cooldownOf } from '../explain/naming-configs.ts';
 import { podsOf } from '../explain/pods.ts';
 import { isUndelivered, lastWriteOf, newestOf, reloaderEvents } from '../explain/reloader-events.ts';
 import type { Subject } from '../explain/standing.ts';
-import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
 import type { Request } from '../request.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
@@ -122,25 +125,28 @@ async function reportOn(
   source: Target<SourceKind> | undefined,
   { client, namespace }: Cluster,
 ): Promise<WorkloadReport> {
-  const { snapshot, settings, ledger, labels, nowMs } = judging;
+  const { snapshot, settings, ledger, nowMs } = judging;
   const { kind, object, workload, notes } = subject;
-  const refs: readonly SourceRef[] = source ? [{ ...source, namespace }] : snapshot.concernsOf(workload);
+  await snapshot.readForeignSources(workload);
+  const refs = refsOf(snapshot.concernsOf(workload), source && { ...source, namespace });
   // A config hash is of all that is listed, also where only one source is asked about.
   const listed = workload.intent.asks.flatMap((ask) => (ask.listed ? listedRefs(ask.listed, namespace) : []));
   const toRead = new Map([...refs, ...listed].map((ref) => [sourceKey(ref), ref]));
   for (const ref of toRead.values()) await snapshot.readData(ref);
   const events = await reloaderEvents(client, object);
-  const notWatched = notWatchedBecause(workload.ref, labels, settings);
+  const notWatched = notWatchedBecause(workload.ref, judging.labelsOf(namespace), settings);
   const sources = refs.map((ref) => {
-    const unseen = [...notWatched, ...sourceNotWatchedBecause(ref, snapshot.facts(ref).labels, settings)];
+    const unseen = [...notWatched, ...sourceUnseenBecause(ref, workload.ref, judging)];
     const found = explain(subject, ref, unseen, judging);
-    const isLost = found.rolls && found.mark?.found !== 'current' && isUndelivered(events, ref);
+    const isLost = found.rolls && found.mark?.found !== 'current' && isUndelivered(events, ref, workload.ref.namespace);
     return isLost ? { ...found, state: { ...found.state, is: 'undelivered' as const } } : found;
   });
   const pausedAt = workload.annotations[settings.keys.pausedAt];
   const { paused } = workload;
   const step = pauseStep({ paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs }, nowMs);
   // In compat mode the controller is as silent about slips as upstream; whoever asks is told all the same.
+  const configs = configsNaming(workload, judging);
+  const reloads = ledger.reloads(workload);
   const slips = slipsIn(kind, object, { ...settings, compat: false });
   return {
     workload: workload.ref,
@@ -149,13 +155,30 @@ async function reportOn(
     strategy: settings.reloadStrategy,
     timing: timingOf(workload.intent, settings),
     lastWrite: lastWriteOf(object),
+    configs,
+    cooldown: cooldownOf(configs, reloads.reloadedAt, nowMs),
+    restart: restartOf(reloads),
     paused: paused ? { byReloader: pausedAt !== undefined, step } : undefined,
     isLedgerKnown: ledger.known,
-    problems: [...workload.intent.problems.filter(({ isSlip }) => !isSlip), ...slips].map(
-      ({ path, message }) => `${path} ${message}`,
-    ),
+    problems: [
+      ...[...workload.intent.problems.filter(({ isSlip }) => !isSlip), ...slips].map(
+        ({ path, message }) => `${path} ${message}`,
+      ),
+      ...configs.flatMap((config) => config.problems),
+    ],
     notes: [...notes, ...judging.unread(), ...ledger.notes],
     sources,
     events: newestOf(events),
   };
+}
+
+const restartOf = ({ restart }: KeptReloads): WorkloadReport['restart'] =>
+  restart && { pods: restart.pods, since: formatTime(restart.at) };
+
+/** All that concerns the workload; or the one that is asked about, with those of the same name elsewhere that do. */
+function refsOf(concerns: readonly SourceRef[], asked: SourceRef | undefined): readonly SourceRef[] {
+  if (!asked) return concerns;
+  const { kind, namespace, name } = asked;
+  const isNamesake = (ref: SourceRef): boolean => ref.kind === kind && ref.name === name && ref.namespace !== namespace;
+  return [asked, ...concerns.filter(isNamesake)];
 }

@@ -2,15 +2,15 @@ import { WORKLOAD_KINDS } from '../../api/kinds.ts';
 import { SOURCE_RESOURCES } from '../../api/resources.ts';
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { nearest } from '../../config/nearest.ts';
-import type { WorkloadRef } from '../../domain/workload/workload.ts';
+import { notWatchedBecause } from '../../domain/watch-scope.ts';
+import { type WorkloadRef, workloadKey } from '../../domain/workload/workload.ts';
 import type { SourceFacts } from '../../model/snapshot.ts';
 import { CLUSTER_USAGE, type Cluster, clusterCommand } from '../cluster/cluster-command.ts';
 import { sourceTarget, type Target } from '../cluster/kind-words.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import { type Answer, answerTo, type Consequence } from '../explain/answer.ts';
 import { presenceNotes } from '../explain/explain-text.ts';
-import { beginJudging, type Judging } from '../explain/judging.ts';
-import { notWatchedBecause, sourceNotWatchedBecause } from '../explain/watch-scope.ts';
+import { beginJudging, type Judging, sourceUnseenBecause } from '../explain/judging.ts';
 import type { Request } from '../request.ts';
 import type { Layout } from '../terminal/layout.ts';
 import { painter, table } from '../terminal/table.ts';
@@ -62,9 +62,10 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
       if (settings.isArgoRollouts || !snapshot.parse(row, object).workloadRef) snapshot.enter(row, object);
     }
   }
+  await enterElsewhere(ref, judging);
   // A right to get it is enough to know its annotations.
   if (snapshot.facts(ref).presence === 'unreadable') await snapshot.readData(ref);
-  const complete = !WORKLOAD_KINDS.some(({ plural }) => snapshot.forbidden.includes(plural));
+  const complete = !WORKLOAD_KINDS.some(({ plural }) => snapshot.forbidden.some((each) => each.plural === plural));
   const report = reportOn(ref, judging, complete);
   if (report.workloads.length === 0 && report.presence !== 'present') await mustExist(cluster.client, namespace);
   if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(report, judging));
@@ -72,15 +73,33 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
   return 0;
 }
 
+/** Workloads of other namespaces that ReloaderConfigs name which watch the source's. */
+async function enterElsewhere({ namespace }: SourceRef, { snapshot }: Judging): Promise<void> {
+  const { configs } = snapshot;
+  const watching = [...configs.values()].filter((config) => configs.sourceNamespaces(config).includes(namespace));
+  const targets = watching
+    .flatMap((config) => config.targets.map(({ ref }) => ref))
+    .filter((ref) => ref.namespace !== namespace && configs.namingOf(workloadKey(ref)).length > 0);
+  const wanted = new Set(targets.map(workloadKey));
+  for (const [place, refs] of Map.groupBy(targets, (ref) => ref.namespace)) {
+    for (const row of WORKLOAD_KINDS.filter(({ kind }) => refs.some((ref) => ref.kind === kind))) {
+      const objects = await snapshot.list(row, false, place);
+      for (const object of objects) {
+        if (wanted.has(workloadKey(snapshot.parse(row, object).ref))) snapshot.enter(row, object);
+      }
+    }
+  }
+}
+
 function reportOn(ref: SourceRef, judging: Judging, complete: boolean): ImpactReport {
-  const { snapshot, settings, labels } = judging;
+  const { snapshot, settings, labelsOf } = judging;
   const facts = snapshot.facts(ref);
   const workloads = [...snapshot.index.dependents(ref)].flatMap((key) => {
     const workload = snapshot.workloads.get(key);
-    if (!workload) return [];
+    if (!workload || !snapshot.isConcerned(workload, ref)) return [];
     const notWatched = [
-      ...notWatchedBecause(workload.ref, labels, settings),
-      ...sourceNotWatchedBecause(ref, facts.labels, settings),
+      ...notWatchedBecause(workload.ref, labelsOf(workload.ref.namespace), settings),
+      ...sourceUnseenBecause(ref, workload.ref, judging),
     ];
     const { marking: _, ...answer } = answerTo(workload, ref, notWatched, judging);
     return [{ workload: workload.ref, ...answer }];
@@ -98,7 +117,7 @@ function unknown({ source, complete }: ImpactReport, { snapshot }: Judging): str
   const there = names.length === 0 ? `\nthe namespace has no ${plural}` : `\nthe ${plural} there: ${names.join(', ')}`;
   const nobody = complete ? 'no workload names it' : 'no workload that you may list names it';
   const known = `there is no ${kind} ${namespace}/${name}, and ${nobody}${guess ? `; did you mean ${guess}?` : ''}`;
-  return `${known}${snapshot.hasListed(kind) ? there : ''}`;
+  return `${known}${snapshot.hasListed(kind, namespace) ? there : ''}`;
 }
 
 function text({ source, presence, judgedBy, notes, complete, workloads }: ImpactReport, page: Layout): string {
@@ -108,7 +127,7 @@ function text({ source, presence, judgedBy, notes, complete, workloads }: Impact
   const rows = workloads.flatMap(({ workload, rolls, action, because, rule, cures }) => [
     [
       rolls ? paint('green', '✓') : paint('red', '✗'),
-      `${workload.kind} ${workload.name}`,
+      `${workload.kind} ${workload.namespace === source.namespace ? '' : `${workload.namespace}/`}${workload.name}`,
       `${rolls ? WORDS[action ?? 'patch'] : 'stays'} (${because})`,
       rule,
     ],
@@ -149,6 +168,7 @@ function lifecycleRows(workloads: readonly Effect[]): readonly (readonly string[
 const WORDS = {
   patch: 'rolls',
   restart: 'restarts',
+  evict: 'restarts',
   run: 'runs a Job',
   replace: 'is replaced',
   none: 'stays',

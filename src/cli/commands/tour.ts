@@ -121,6 +121,8 @@ async function showChanges(tour: Tour, { kubeconfig, dir }: TourSandbox): Promis
     await tour.change(client, 'ConfigMap', 'app');
     tour.title('A Secret changes');
     await tour.change(client, 'Secret', 'db-password');
+    tour.title('A ReloaderConfig asks, where no annotation does');
+    await tour.followConfig(client);
     tour.title('Somebody else writes the Deployment');
     await tour.replace(client);
     tour.finish();

@@ -31,7 +31,7 @@ export async function readCluster(client: KubeClient, settings: Settings, only?:
   const inScope = await scopeFilter(client, settings, only);
   // Only what the rules read is looked at, and for that any key will do.
   const key = withKey(new Uint8Array(), settings.compat);
-  const snapshot = new Snapshot({ client, namespace: only, policy: settings, key });
+  const snapshot = new Snapshot({ client, namespace: only, policy: settings, configs: settings, key });
   const kinds = WORKLOAD_KINDS.filter(
     ({ kind }) => !settings.ignoredKinds.has(kind) && (kind !== 'Rollout' || settings.isArgoRollouts),
   );
@@ -52,7 +52,7 @@ export async function readCluster(client: KubeClient, settings: Settings, only?:
       .map((each) => ({ ...each, borrowers: borrowers.get(placeOf(each.kind.kind, each.object)) ?? [] })),
     sourcesOf: watchedSources(snapshot, settings),
     /** What could not be read, one line each. */
-    unread: snapshot.forbidden.map((plural) => `${plural}: this user may not list them, so they are left out`),
+    unread: snapshot.forbidden.map(({ plural }) => `${plural}: this user may not list them, so they are left out`),
   };
 }
 

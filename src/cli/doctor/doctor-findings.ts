@@ -4,15 +4,16 @@ import { SOURCE_KINDS, type SourceKind } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
 import { namedIn } from '../../domain/asks/ask.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
-import { interests, judge } from '../../domain/judge/judge.ts';
+import { interests } from '../../domain/judge/interests.ts';
+import { judge } from '../../domain/judge/judge.ts';
 import type { JudgedSource, Policy } from '../../domain/judge/verdict.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { isMarkVariable, variableName } from '../../domain/template/marks.ts';
+import { helmReleaseNotWatched } from '../../domain/watch-scope.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import { withTemplateOf } from '../../model/verdicts.ts';
 import { ruleOf } from '../cluster/borrowed-template.ts';
-import { helmReleaseNotWatched } from '../explain/watch-scope.ts';
 
 const ROLLOUTS = kindNamed('Rollout') as WorkloadKind;
 
@@ -110,7 +111,7 @@ function candidates(sources: SourceList, sides: readonly Side[]): readonly Judge
       wanted.some(
         ({ literal, patterns }) =>
           literal.some((each) => each.kind === kind && each.name === name) ||
-          patterns.some((each) => each.kind === kind && each.pattern.matches?.(name)),
+          patterns.some((each) => each.kind === kind && each.pattern?.matches?.(name)),
       ),
     ),
   );

@@ -4,8 +4,8 @@ import type { KubeObject } from '../../api/objects.ts';
 import type { Settings } from '../../config/settings.ts';
 import { LISTED_KINDS, type ListedSources, listedRefs, listedSources } from '../../domain/config-hash/config-hash.ts';
 import { matches } from '../../domain/text/selector.ts';
+import { namespaceNotWatchedBecause } from '../../domain/watch-scope.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
-import { namespaceNotWatchedBecause } from '../explain/watch-scope.ts';
 import { type SapRegistration, selectorOf } from './sap-installation.ts';
 
 /** One workload under SAP pod-reloader and under Attune. */

@@ -1,15 +1,15 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { Ask, Strategy } from '../../domain/asks/ask.ts';
+import { type Ask, type ConfigOrigin, originText, type Strategy } from '../../domain/asks/ask.ts';
 import { type Action, actionFor, inactionOf } from '../../domain/judge/effect.ts';
 import { judge } from '../../domain/judge/judge.ts';
 import { markIn, variableName } from '../../domain/template/marks.ts';
+import type { NotWatched } from '../../domain/watch-scope.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { withTemplateOf } from '../../model/verdicts.ts';
 import { borrows, ruleOf } from '../cluster/borrowed-template.ts';
-import type { NotWatched } from './watch-scope.ts';
 
 /** What a change of a source does to a workload, and why. */
 export interface Answer {
@@ -17,6 +17,8 @@ export interface Answer {
   /** A word of docs/reasons.md, or `not-watched`, or `nothing-to-do`. */
   readonly because: string;
   readonly rule: string;
+  /** The ReloaderConfig that asked, and by which of its fields; undefined: somebody else did, or nobody. */
+  readonly config: Omit<ConfigOrigin, 'by'> | undefined;
   /** What would make it a yes: one line for each thing that is in the way. */
   readonly cures: readonly string[];
   /** What a change makes Attune do. */
@@ -70,23 +72,31 @@ function judged(workload: Workload, ref: SourceRef, snapshot: Snapshot, settings
     const { rule } = verdict;
     const use = workload.references.find(({ kind, name }) => kind === ref.kind && name === ref.name);
     const marking = { container: use?.container ?? 0, strategy: settings.reloadStrategy, ask: undefined };
-    return { rolls: false, because, rule, cures: verdict.cures, action: undefined, marking };
+    return { rolls: false, because, rule, config: undefined, cures: verdict.cures, action: undefined, marking };
   }
   const { container, strategy, ask } = verdict;
   const marking = { container, strategy, ask };
   const rule = ruleOf(askerOf(workload, ref, snapshot, settings), workload, verdict.rule);
   const action = actionFor(kindNamed(workload.ref.kind) as WorkloadKind, workload, [verdict], settings);
-  if (action !== 'none') return { rolls: true, because, rule, cures: [], action, marking };
+  const config = configOf(ask);
+  if (action !== 'none') return { rolls: true, because, rule, config, cures: [], action, marking };
   const left = inactionOf(workload);
-  return { rolls: false, because: 'nothing-to-do', rule: left.rule, cures: [left.cure], action, marking };
+  return { rolls: false, because: 'nothing-to-do', rule: left.rule, config, cures: [left.cure], action, marking };
+}
+
+function configOf({ origin }: Ask): Answer['config'] {
+  if (origin.by !== 'config') return undefined;
+  const { namespace, name, path } = origin;
+  return { namespace, name, path };
 }
 
 /** Whoever asks for the source: the workload itself, unless only a Rollout does that has borrowed its template. */
 function askerOf(workload: Workload, ref: SourceRef, snapshot: Snapshot, policy: Settings): Workload {
   const source = { ref, ...snapshot.sources.flags(ref) };
-  if (judge(workload, source, policy).reload) return workload;
+  const asking = (each: Workload): Workload => snapshot.verdicts.asking(each);
+  if (judge(asking(workload), source, policy).reload) return workload;
   const isAsking = (each: Workload): boolean =>
-    borrows(each, workload.ref) && judge(withTemplateOf(each, workload), source, policy).reload;
+    borrows(each, workload.ref) && judge(withTemplateOf(asking(each), workload), source, policy).reload;
   return [...snapshot.workloads.values()].find(isAsking) ?? workload;
 }
 
@@ -94,24 +104,32 @@ const LISTED = 'what SAP pod-reloader lists counts when it comes and when it goe
 const CLASSES = 'a SecretProviderClass is known by the pods that mount it, and is neither created nor deleted';
 
 function lifecycleOf(
-  { rolls, rule, marking: { container, strategy } }: Verdict,
+  { rolls, rule, marking: { container, strategy, ask } }: Verdict,
   workload: Workload,
   { kind, name }: SourceRef,
-  { reloadOnCreate, reloadOnDelete, compat, reloadStrategy }: Settings,
+  settings: Settings,
 ): Pick<Answer, 'ifCreated' | 'ifDeleted'> {
   const both = (consequence: Consequence) => ({ ifCreated: consequence, ifDeleted: consequence });
   if (!rolls) return both({ rolls, rule });
   if (kind === 'SecretProviderClass') return both({ rolls: false, rule: CLASSES });
   if (strategy === 'config-hash') return both({ rolls: true, rule: LISTED });
-  const ifCreated = flagged('--reload-on-create', reloadOnCreate);
+  const ifCreated = consequenceOf('reloadOnCreate', ask, settings);
+  const ifDeleted = consequenceOf('reloadOnDelete', ask, settings);
   // Upstream takes its variable away, and has nothing to do where it never was.
   const isMarked = markIn(workload.containers[container], variableName(kind, name)) !== undefined;
-  const isInVain = reloadOnDelete && compat && reloadStrategy === 'env-vars' && !isMarked;
+  const isInVain = ifDeleted.rolls && settings.compat && strategy === 'env-vars' && !isMarked;
   const inVain = { rolls: false, rule: 'there is no mark yet that Stakater Reloader would take away' };
-  return { ifCreated, ifDeleted: isInVain ? inVain : flagged('--reload-on-delete', reloadOnDelete) };
+  return { ifCreated, ifDeleted: isInVain ? inVain : ifDeleted };
 }
 
-const flagged = (flag: string, isSet: boolean): Consequence => ({
-  rolls: isSet,
-  rule: isSet ? `${flag}=true` : `${flag} is not set`,
-});
+const FLAGS = { reloadOnCreate: '--reload-on-create', reloadOnDelete: '--reload-on-delete' } as const;
+
+/** As a ReloaderConfig says, else the flag. */
+function consequenceOf(what: keyof typeof FLAGS, ask: Ask | undefined, settings: Settings): Consequence {
+  const said = ask?.overrides[what];
+  if (said !== undefined && ask?.origin.by === 'config') {
+    return { rolls: said, rule: `${originText({ ...ask.origin, path: `spec.${what}` })}: ${said}` };
+  }
+  const isSet = settings[what];
+  return { rolls: isSet, rule: isSet ? `${FLAGS[what]}=true` : `${FLAGS[what]} is not set` };
+}

@@ -5,6 +5,7 @@ import type { Layout } from '../terminal/layout.ts';
 import { type Paint, painter, span, table } from '../terminal/table.ts';
 import type { Consequence } from './answer.ts';
 import type { Explanation, Mark } from './explanation.ts';
+import { type Cooldown, configText, type NamingConfig } from './naming-configs.ts';
 import type { ReloaderEvent } from './reloader-events.ts';
 import { stateText } from './state-text.ts';
 
@@ -20,6 +21,11 @@ export interface WorkloadReport {
   readonly lastWrite: string | undefined;
   /** Whether what Attune wrote down can be read; if not, nobody can tell here what waits. */
   readonly isLedgerKnown: boolean;
+  /** ReloaderConfigs that name it, the one that decides first. */
+  readonly configs: readonly NamingConfig[];
+  readonly cooldown: Cooldown | undefined;
+  /** Its pods are being evicted, one after the other; RFC 3339. */
+  readonly restart: { readonly pods: number; readonly since: string } | undefined;
   readonly paused: { readonly byReloader: boolean; readonly step: PauseStep } | undefined;
   /** Annotations that could not be understood. */
   readonly problems: readonly string[];
@@ -41,12 +47,18 @@ export function explanationText(report: WorkloadReport, page: Layout, nowMs: num
 }
 
 function facts(report: WorkloadReport, paint: Paint, nowMs: number): readonly (readonly string[])[] {
-  const { timing, lastWrite, paused, problems, notes } = report;
+  const { timing, lastWrite, configs, cooldown, restart, paused, problems, notes } = report;
   const rows = [
     ['judged by', report.judgedBy + modeText(report.mode)],
     ['timing', timingText(timing)],
     ['last write', lastWrite ? `${ago(lastWrite, nowMs)} (${lastWrite})` : 'never by a reloader'],
   ];
+  for (const config of configs) rows.push(['asked by', askedBy(config, paint)]);
+  if (cooldown) rows.push(['cooldown', cooldownText(cooldown, paint, nowMs)]);
+  if (restart) {
+    const { pods, since } = restart;
+    rows.push(['restart', paint('yellow', `${pods} pods are evicted one after the other, begun ${ago(since, nowMs)}`)]);
+  }
   if (paused) rows.push(['paused', paint('yellow', pauseText(paused, nowMs))]);
   for (const problem of problems) rows.push(['wrong', paint('red', problem)]);
   for (const note of notes) rows.push(['note', paint('dim', note)]);
@@ -72,13 +84,25 @@ function pauseText({ byReloader, step }: NonNullable<WorkloadReport['paused']>, 
   return 'by a reloader, and the time is over: it is resumed as soon as Attune runs';
 }
 
+const askedBy = (config: NamingConfig, paint: Paint): string =>
+  config.ignoredBecause === undefined
+    ? configText(config)
+    : paint('yellow', `${configText(config)} does not count: ${config.ignoredBecause}`);
+
+function cooldownText({ periodMs, by, until }: Cooldown, paint: Paint, nowMs: number): string {
+  const left = until === undefined ? 0 : Date.parse(until) - nowMs;
+  const now = left > 0 ? paint('yellow', `the next one in ${span(left)} at the earliest`) : 'the next one may come now';
+  return `${span(periodMs)} between two reloads, by ${by}; ${now}`;
+}
+
 const ago = (time: string, nowMs: number): string => `${span(nowMs - Date.parse(time))} ago`;
 
 function sourceText(explanation: Explanation, report: WorkloadReport, page: Layout, nowMs: number): string {
   const paint = painter(page);
   const { source, rolls, action, because, rule, cures, mark, state, presence } = explanation;
   const sign = rolls ? paint('green', '✓') : paint('red', '✗');
-  const title = paint('bold', `${source.kind} ${source.name}`);
+  const where = source.namespace === report.workload.namespace ? '' : `${source.namespace}/`;
+  const title = paint('bold', `${source.kind} ${where}${source.name}`);
   const rows = [['because', rule]];
   for (const cure of cures) rows.push(['to roll', paint('cyan', cure)]);
   if (mark && (rolls || mark.found !== 'missing')) rows.push(['mark', markText(mark)]);
@@ -107,6 +131,7 @@ export function presenceNotes(presence: Explanation['presence']): readonly strin
 const ACTIONS = {
   patch: 'a change rolls it',
   restart: 'a change restarts it',
+  evict: 'a change replaces its pods, one after the other',
   run: 'a change runs a Job of it',
   replace: 'a change replaces it',
   none: 'a change does nothing',

@@ -1,16 +1,16 @@
 import { CONFIG_HASH, LAST_RELOADED_FROM } from '../../api/annotations.ts';
-import type { SourceKind, SourceRef } from '../../api/sources.ts';
+import type { SourceRef } from '../../api/sources.ts';
 import type { ListedSources } from '../../domain/config-hash/config-hash.ts';
 import { carriesMark, variableName } from '../../domain/template/marks.ts';
+import type { NotWatched } from '../../domain/watch-scope.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { SourceFacts } from '../../model/snapshot.ts';
 import { type Answer, answerTo, type Marking } from './answer.ts';
 import { type State, type Subject, standingOf, type Viewpoint } from './standing.ts';
-import type { NotWatched } from './watch-scope.ts';
 
 /** One source and one workload: would a change roll it, why, and how things stand. */
 export interface Explanation extends Answer {
-  readonly source: { readonly kind: SourceKind; readonly name: string };
+  readonly source: SourceRef;
   readonly presence: SourceFacts['presence'];
   readonly mark: Mark | undefined;
   readonly state: State;
@@ -31,10 +31,10 @@ export function explain(subject: Subject, ref: SourceRef, unseen: readonly NotWa
   const { marking, ...answer } = answerTo(workload, ref, unseen, at);
   const mark = markOf(workload, ref, marking, at);
   return {
-    source: { kind: ref.kind, name: ref.name },
+    source: ref,
     presence: at.snapshot.facts(ref).presence,
     ...answer,
-    mark: answer.action === 'run' ? undefined : mark,
+    mark: answer.action === 'run' || answer.action === 'evict' ? undefined : mark,
     state: standingOf(subject, ref, { rolls: answer.rolls, ...marking, found: mark?.found }, at),
   };
 }

@@ -6,6 +6,7 @@ import type { Strategy } from '../../domain/asks/ask.ts';
 import { UNKNOWN } from '../../domain/ledger/applied.ts';
 import type { Word } from '../../domain/ledger/believe.ts';
 import { sourceId } from '../../domain/ledger/source-id.ts';
+import type { KeptReloads } from '../../domain/state/own-reloads.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -24,6 +25,8 @@ export interface LedgerView {
   readonly known: boolean;
   /** What was written down about one source of a workload. */
   readonly word: (workload: Workload, ref: SourceRef, sources: SourceHistory, strategy: Strategy) => LedgerWord;
+  /** When we last reloaded a workload, and whether its pods are being evicted. */
+  readonly reloads: (workload: Workload) => KeptReloads;
   /** A Job that a CronJob was made to run may carry the CronJob's record. */
   readonly noteRun: (job: Workload) => void;
   /** What the user should know about the answers. */
@@ -65,6 +68,7 @@ export async function readLedger(
     notes: unreadable
       ? [`the checkpoint in namespace ${namespace} cannot be read: ${unreadable.message}`]
       : NOTES[result],
+    reloads: (workload) => records.reloadsOf(workload),
     noteRun: (job) => void runs.note(job),
     word(workload, ref, sources, strategy) {
       const evidence = new Evidence({ ...rules, sources, checkpoint, records, listed: ALL });
@@ -75,7 +79,7 @@ export async function readLedger(
       return {
         record: record && { seq: record.seq, applied: record.sources[id] },
         checkpoint: entry && { seq: entry.seq, applied: entry.applied[id] },
-        isDoubted: !unreadable && evidence.about(workload, ref, strategy) === UNKNOWN,
+        isDoubted: !unreadable && evidence.about(workload, ref, { strategy }) === UNKNOWN,
         writtenAt: record?.at,
       };
     },
@@ -94,6 +98,7 @@ const NOTES: Readonly<Record<Loaded['result'], readonly string[]>> = {
 const withoutKey = (why: string): LedgerView => ({
   key: { digest: createDigest(new Uint8Array()), former: undefined },
   known: false,
+  reloads: () => ({}),
   noteRun: () => {},
   notes: [`${why}: whether a change waits is told by the marks alone`],
   word: () => ({ record: undefined, checkpoint: undefined, isDoubted: false, writtenAt: undefined }),

@@ -1,25 +1,17 @@
-import { listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
-import { type KindName, kindNamed, type WorkloadKind } from '../../api/kinds.ts';
+import { objectAt } from '../../api/json.ts';
+import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '../../api/resources.ts';
+import { PODS, type Resource } from '../../api/resources.ts';
 import { selectorText } from '../../domain/text/selector.ts';
 import { beganAt, isRunning } from '../../domain/workload/pod-age.ts';
 import type { KubeClient, ListScope } from '../../kube/client.ts';
 import { listAll } from '../../model/list-all.ts';
+import { isOf, makersOf, type Uids, uidsOf } from '../../model/pod-makers.ts';
 
 /** When the running pods of a workload began, in milliseconds; or why that is not known. */
 export type Pods = { readonly began: readonly number[] } | { readonly unknown: string };
 
-type Uids = ReadonlySet<string>;
-
 const JOBS = kindNamed('Job') as WorkloadKind;
-
-/** The kind between a workload and its pods, where there is one. */
-const BETWEEN: Readonly<Partial<Record<KindName, Resource>>> = {
-  Deployment: REPLICA_SETS,
-  Rollout: REPLICA_SETS,
-  DeploymentConfig: REPLICATION_CONTROLLERS,
-};
 
 /**
  * The pods of a workload, by who made them: labels alone may be those of another. `owners`: the workload itself, and whoever
@@ -31,10 +23,8 @@ export async function podsOf(client: KubeClient, kind: WorkloadKind, object: Kub
   const labelSelector = selectorText(objectAt(object, ['spec'])['selector']);
   if (labelSelector === '') return { unknown: 'it has no selector for its pods' };
   const scope = { namespace, labelSelector };
-  const between = BETWEEN[kind.kind];
-  const made = between && (await listAll(client, between, scope, true));
-  if (between && !made) return unlisted(between, namespace);
-  return await podsIn(client, scope, made ? uidsOf(made.filter(isOf(owners))) : owners);
+  const makers = await makersOf(client, kind, scope, owners);
+  return 'uids' in makers ? await podsIn(client, scope, makers.uids) : unlisted(makers.unlisted, namespace);
 }
 
 /** Those of a CronJob come from the Jobs that are running. */
@@ -56,17 +46,4 @@ const unlisted = ({ plural }: Resource, namespace: string | undefined): Pods => 
   unknown: `you may not list ${plural} in namespace ${namespace}`,
 });
 
-const uidsOf = (objects: readonly KubeObject[]): Uids => new Set(objects.map(({ metadata }) => metadata.uid));
-
 const isActive = (job: KubeObject): boolean => Number(objectAt(job, ['status'])['active'] ?? 0) > 0;
-
-const isOf =
-  (owners: Uids) =>
-  (object: KubeObject): boolean =>
-    owners.has(textIn(controllerOf(object)['uid']));
-
-/** Who made an object, as its reference says; empty if nobody did. */
-export function controllerOf(object: KubeObject): Readonly<Record<string, unknown>> {
-  const owners = listIn(objectIn(object.metadata)['ownerReferences']).map(objectIn);
-  return owners.find(({ controller }) => controller === true) ?? {};
-}

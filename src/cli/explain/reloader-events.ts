@@ -57,13 +57,14 @@ export const newestOf = (events: readonly ReloaderEvent[]): readonly ReloaderEve
   events.slice(-MAX_SHOWN).map(({ sources: _, outcome: _is, ...event }) => event);
 
 /**
- * Whether the last word about a source is that another writer keeps undoing the rollout. What an Event says of so many that
- * it could not name them all is believed where it is bad news only: a change that may be lost has to be seen.
+ * Whether the last word about a source is that another writer keeps undoing the rollout; `namespace` is the workload's. What an
+ * Event says of so many that it could not name them all is believed where it is bad news only: a change that may be lost
+ * has to be seen.
  */
-export function isUndelivered(events: readonly ReloaderEvent[], ref: SourceRef): boolean {
+export function isUndelivered(events: readonly ReloaderEvent[], ref: SourceRef, namespace = ref.namespace): boolean {
   const last = events.findLast(({ outcome, sources = '' }) => {
     if (!DELIVERY.some((is) => is === outcome)) return false;
-    const isAbout = isCarried(sources, ref);
+    const isAbout = isCarried(sources, ref, namespace);
     return isAbout === 'yes' || (isAbout === 'perhaps' && outcome === UNDELIVERED);
   });
   return last?.outcome === UNDELIVERED;

@@ -4,6 +4,8 @@ import type { SourceRef } from '../../api/sources.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ABSENT, compare, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { believe } from '../../domain/ledger/believe.ts';
+import { sourceId } from '../../domain/ledger/source-id.ts';
+import { cooldownEnd } from '../../domain/plan/cooldown.ts';
 import { dueAt, timingOf } from '../../domain/plan/timing.ts';
 import { type Ages, agesOf } from '../../domain/workload/pod-age.ts';
 import { type Hold, holdOf, type Progress, progressOf } from '../../domain/workload/progress.ts';
@@ -40,6 +42,8 @@ export interface State {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly overdue?: boolean | undefined;
+  /** Its pods are being evicted one by one, because of this. */
+  readonly restarting?: true | undefined;
 }
 
 export interface Viewpoint {
@@ -76,7 +80,8 @@ export function standingOf(subject: Subject, ref: SourceRef, asked: Asked, at: V
   if (current === ABSENT && facts.difference === 'same') return { is: 'absent', from: facts.from };
   const change = changeIn(facts);
   if (change === undefined) return settled(subject, facts);
-  if (asked.rolls) return { is: 'pending', from: facts.from, change, pods: facts.ages, ...dueTime(subject, facts, at) };
+  if (asked.rolls)
+    return { is: 'pending', from: facts.from, change, pods: facts.ages, ...whenOf(subject, ref, facts, at) };
   return isNewer(facts.ages) ? settled(subject, facts) : { is: 'silent', from: facts.from, pods: facts.ages };
 }
 
@@ -94,7 +99,8 @@ function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, asked: Asked
   const isOtherMark = isOther(asked, at);
   const from: State['from'] = isOtherMark ? 'mark' : belief.from === 'baseline' ? 'nothing' : belief.from;
   const isOlder = changedAt !== undefined && (word.writtenAt ?? 0) * 1000 > changedAt;
-  const byTemplate = kind.effect !== 'run' && workload.intent.rolloutStrategy !== 'restart';
+  const rolloutStrategy = ask?.overrides.rolloutStrategy ?? workload.intent.rolloutStrategy;
+  const byTemplate = kind.effect !== 'run' && rolloutStrategy !== 'restart';
   return {
     difference: isOtherMark
       ? 'changed'
@@ -107,6 +113,8 @@ function factsOf({ kind, workload, pods }: Subject, ref: SourceRef, asked: Asked
     /** The template was written after the data, or carries its mark. */
     isInTemplate: byTemplate && (markIsCurrent || isOlder),
     writtenAt: changedAt,
+    /** Until when a change waits because of the last one. */
+    cooledAt: cooldownEnd({ at: ledger.reloads(workload).reloadedAt }, ask?.overrides.cooldownMs, at.nowMs) ?? 0,
     ages: 'unknown' in pods || changedAt === undefined ? undefined : agesOf(pods.began, changedAt),
   };
 }
@@ -162,9 +170,17 @@ function rolledOut({ rolledBy: { kind, object } }: Subject, { from, ages, writte
 const sinceOf = (writtenAt: number | undefined) =>
   writtenAt === undefined ? {} : { since: new Date(writtenAt).toISOString() };
 
-function dueTime({ workload }: Subject, { writtenAt }: Facts, { settings, nowMs }: Viewpoint) {
+/** A restart that has begun is not waited for. */
+function whenOf(subject: Subject, ref: SourceRef, facts: Facts, at: Viewpoint): Partial<State> {
+  const { restart } = at.ledger.reloads(subject.workload);
+  const id = sourceId(ref, subject.workload.ref.namespace);
+  if (restart?.changes[id] === undefined) return dueTime(subject, facts, at);
+  return { ...sinceOf(facts.writtenAt), restarting: true };
+}
+
+function dueTime({ workload }: Subject, { writtenAt, cooledAt }: Facts, { settings, nowMs }: Viewpoint) {
   if (writtenAt === undefined) return {};
-  const until = dueAt(writtenAt, writtenAt, timingOf(workload.intent, settings));
+  const until = Math.max(cooledAt, dueAt(writtenAt, writtenAt, timingOf(workload.intent, settings)));
   // The server keeps seconds, and a write takes its time.
   return { ...sinceOf(writtenAt), until: new Date(until).toISOString(), overdue: nowMs > until + GRACE_MS };
 }

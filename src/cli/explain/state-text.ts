@@ -40,7 +40,8 @@ const WORDS: Readonly<Record<State['is'], (state: State, context: Context) => st
   silent: ({ pods }) => `the data is another than its pods began with${alsoOlder(pods)}`,
   unknown: ({ why }, { paint }) => paint('yellow', `not known${why === undefined ? '' : `: ${why}`}`),
   pending: (state, { paint, nowMs }) => {
-    const { change = 'changed', pods, since, until, overdue } = state;
+    const { change = 'changed', pods, since, until, overdue, restarting } = state;
+    if (restarting) return paint('yellow', `its pods are being replaced one by one${alsoOlder(pods)}`);
     const what = change === 'unknown' ? UNSURE : `${change}${ago(since, nowMs, ' ')}`;
     const now = overdue ? 'and overdue: does Attune run, and may it write here?' : rollsWhen(until, nowMs);
     return paint(overdue ? 'red' : 'yellow', `${what}${overdue ? ' ' : ', '}${now}${alsoOlder(pods)}`);

@@ -12,4 +12,6 @@ export interface Io {
   readonly input?: { readonly isTTY?: boolean };
   /** The same for stderr. */
   readonly errorTerminal?: { readonly isTTY?: boolean; readonly columns?: number };
+  /** What comes on stdin, until its end. */
+  readonly readInput?: () => Promise<string>;
 }

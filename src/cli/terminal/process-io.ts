@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { environment } from '../../config/load.ts';
 import type { Io } from './io.ts';
@@ -21,13 +22,14 @@ export function processIo(signal: AbortSignal): Io {
   });
   return {
     env: environment(),
-    stdout: (text) => void stdout.write(text),
-    stderr: (text) => void process.stderr.write(text),
+    stdout: (lines) => void stdout.write(lines),
+    stderr: (lines) => void process.stderr.write(lines),
     signal,
     terminal: stdout,
     // The stream itself is not touched: it would be opened for reading.
     input: { isTTY: isatty(0) },
     errorTerminal: process.stderr,
+    readInput: () => text(process.stdin),
   };
 }
 

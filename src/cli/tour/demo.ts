@@ -67,7 +67,8 @@ interface Body {
   readonly [field: string]: unknown;
 }
 
-async function create(client: KubeClient, resource: Resource, body: Body): Promise<void> {
+/** An object that exists stays as it is. */
+export async function create(client: KubeClient, resource: Resource, body: Body): Promise<void> {
   const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
   try {
     await client.create(resource, body.metadata.namespace, { apiVersion, kind: resource.kind, ...body });

@@ -20,6 +20,7 @@ import { type Paint, painter, table } from '../terminal/table.ts';
 import { whileWaiting } from '../terminal/waiting-line.ts';
 import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo, manifest } from './demo.ts';
 import { admissionFlags, registerAdmission } from './demo-admission.ts';
+import { createConfig, DEMO_CONFIG, installDefinition } from './demo-config.ts';
 import { type PodMarks, waitForRollout } from './demo-rollout.ts';
 
 const OWN_NAMESPACE = 'attune';
@@ -77,6 +78,7 @@ export class Tour {
   }
 
   async installDemo(client: KubeClient): Promise<void> {
+    await installDefinition(client, this.#io.signal);
     await installDemo(client, OWN_NAMESPACE);
     this.#io.stdout(table(DEMO_WORKLOADS.map(introduce), this.#page, 3));
     await this.#waitForRollouts(client, DEMO_WORKLOADS);
@@ -115,13 +117,30 @@ export class Tour {
     this.done('admission put the mark back in the same request: nothing restarts');
   }
 
+  /** A ReloaderConfig asks for a Deployment that has no annotations; to create it rolls nothing. */
+  async followConfig(client: KubeClient): Promise<void> {
+    const { name, configMap } = DEMO_CONFIG;
+    const targets = DEMO_WORKLOADS.filter((workload) => workload.name === name);
+    this.detail(
+      `kubectl -n ${DEMO} apply -f ${name}.yaml    # a ReloaderConfig: ConfigMap ${configMap}, for ${targets.map(nameOf)}`,
+    );
+    await Promise.race([createConfig(client, this.#io.signal), this.controllerEnded]);
+    for (const workload of targets) await this.#checkUntouched(client, workload);
+    await this.change(client, 'ConfigMap', configMap, targets);
+  }
+
   async stopController(): Promise<void> {
     this.#controllerStop.abort();
     await this.controllerEnded;
   }
 
   /** Changes a source, and waits until all workloads that asked for it have new pods, and no others have. */
-  async change(client: KubeClient, kind: 'ConfigMap' | 'Secret', name: string): Promise<void> {
+  async change(
+    client: KubeClient,
+    kind: 'ConfigMap' | 'Secret',
+    name: string,
+    byConfig: readonly DemoWorkload[] = [],
+  ): Promise<void> {
     const resource = SOURCE_RESOURCES[kind];
     const { data } = await client.get<DataObject>(resource, { namespace: DEMO, name });
     const revision = data?.['revision'] ?? '';
@@ -130,7 +149,7 @@ export class Tour {
     this.detail(`kubectl -n ${DEMO} patch ${kind.toLowerCase()} ${name} -p '${JSON.stringify(body)}'`);
     await client.patch(resource, { namespace: DEMO, name }, body, { type: 'merge' });
     const users = DEMO_WORKLOADS.filter(({ from }) => Object.values(from).includes(name));
-    const asking = users.filter(({ annotations }) => Object.keys(annotations).length > 0);
+    const asking = [...users.filter(({ annotations }) => Object.keys(annotations).length > 0), ...byConfig];
     await Promise.race([this.#waitForRollouts(client, asking, variableName(kind, name)), this.controllerEnded]);
     for (const workload of users) if (!asking.includes(workload)) await this.#checkUntouched(client, workload);
     this.done(`${asking.map(nameOf).join(' and ')} ${asking.length === 1 ? 'has' : 'have'} new pods with the new data`);
@@ -145,7 +164,7 @@ export class Tour {
     const on = sandbox === 'default' ? 'sandbox' : `sandbox --name ${sandbox}`;
     const at = sandbox === 'default' ? '--sandbox' : `--sandbox=${sandbox}`;
     const lines = [
-      ['Why did worker not roll?', `explain deployment/worker -n ${DEMO} ${at}`],
+      ['Why does worker roll for one, and not for the other?', `explain deployment/worker -n ${DEMO} ${at}`],
       ['Who rolls for the Secret?', `impact secret/db-password -n ${DEMO} ${at}`],
       ['Let worker ask:', `${on} kubectl -n ${DEMO} annotate deployment worker reloader.stakater.com/auto=true`],
       ['Change something:', `${on} kubectl -n ${DEMO} patch configmap app -p '{"data":{"greeting":"hi"}}'`],

@@ -139,6 +139,26 @@ export const CONTROLLER_OPTIONS = {
       'under which the time of the pause is kept',
     ),
   }),
+  ...inGroup('reloaderConfig', {
+    reloaderConfig: bool({
+      flag: 'reloader-config',
+      fallback: 'true',
+      doc: 'Follow ReloaderConfigs, as soon as their CustomResourceDefinition is installed.',
+    }),
+    rolloutStrategy: oneOf(['rollout', 'restart'], {
+      flag: 'rollout-strategy',
+      fallback: 'rollout',
+      doc:
+        'Where a ReloaderConfig does not say: a rolling update of the template (`rollout`), or eviction of the pods, one ' +
+        'at a time (`restart`).',
+    }),
+    allowReloads: strings({
+      flag: 'allow-reloads',
+      doc:
+        'A list of TO=FROM: ReloaderConfigs of namespace FROM (`*`: of any) may name workloads and sources of namespace ' +
+        'TO. The owner of TO can say the same by the annotation `attune.dev/allow-reloads-from` on the Namespace.',
+    }),
+  }),
   ...inGroup('admission', {
     admission: bool({
       flag: 'admission',

@@ -7,6 +7,7 @@ export const GROUPS = {
   choice: 'What is reloaded',
   effect: 'How and when it is reloaded',
   keys: 'Annotation keys',
+  reloaderConfig: 'ReloaderConfigs',
   admission: 'What other writers cannot undo',
   output: 'What it tells you',
   process: 'How it runs',

@@ -8,11 +8,14 @@ import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import type { Known } from '../../model/concerns.ts';
 import type { EvidenceDeps } from '../../model/evidence.ts';
 import type { PastRecordsDeps } from '../../model/ledger/past-records.ts';
+import type { ReloaderConfigs } from '../../model/reloader-configs/reloader-configs.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
 export interface EngineDeps extends Known, Pick<EvidenceDeps, 'listed' | 'serverNow' | 'sharedVersions'> {
   readonly policy: Policy;
+  /** What is asked for workloads beside their own annotations. */
+  readonly configs: Pick<ReloaderConfigs, 'asksFor' | 'askedFrom'>;
   readonly configHash: StateRules['configHash'];
   readonly lifecycle: Lifecycle;
   readonly timing: Timing;

@@ -1,7 +1,7 @@
 import type { SourceRef } from '../../api/sources.ts';
 import { listsWith } from '../../domain/asks/sap-annotations.ts';
 import type { Verdict } from '../../domain/judge/verdict.ts';
-import { ABSENT, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
+import { ABSENT, type Applied, lifecycleOf, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { type SourceId, sourceId } from '../../domain/ledger/source-id.ts';
 import type { Change } from '../../domain/outcome/change.ts';
 import { dueTime } from '../../domain/plan/gate.ts';
@@ -10,16 +10,15 @@ import type { StateRules } from '../../domain/state/source-past.ts';
 import type { SeenBy, Sighting } from '../../domain/state/transitions.ts';
 import { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
-import { concernsOf, staysOpen } from '../../model/concerns.ts';
-import { Evidence } from '../../model/evidence.ts';
+import { concernsOf, reachesInto, staysOpen } from '../../model/concerns.ts';
+import { Evidence, wishOf } from '../../model/evidence.ts';
 import { PastRecords } from '../../model/ledger/past-records.ts';
 import { Runs } from '../../model/ledger/runs.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import { Verdicts } from '../../model/verdicts.ts';
+import { type Beginning, Beginnings } from './beginnings.ts';
 import type { EngineDeps } from './engine-deps.ts';
-
-/** What pods began with, of a source that we meet for the first time: as of a version, or as the past left it. */
-type BegunWith = (state: WorkloadState, ref: SourceRef, verdict: Verdict) => string;
+import { NextVersions } from './next-versions.ts';
 
 /**
  * Knows for every workload what its pods run with, and marks it due when that is no longer what its sources hold.
@@ -35,8 +34,9 @@ export class Engine {
   readonly #runs = new Runs();
   readonly #records: PastRecords;
   readonly #evidence: Evidence;
-  /** Who waits for a workload's next version. */
-  readonly #nextVersion = new Map<WorkloadState, PromiseWithResolvers<void>>();
+  readonly #beginnings: Beginnings;
+  /** Who waits for a newer version of a workload. */
+  readonly nextVersions = new NextVersions();
   #begun = false;
   #seen = 0;
 
@@ -48,6 +48,7 @@ export class Engine {
     this.#records = new PastRecords(deps, this.#runs);
     this.#evidence = new Evidence({ ...deps, compat, sapCompat, records: this.#records });
     this.verdicts = new Verdicts({ ...deps, workload: (key) => this.states.get(key)?.workload });
+    this.#beginnings = new Beginnings(this.#evidence, { ...deps, verdicts: this.verdicts });
   }
 
   /** The newest version of the server that we know of: what we write now comes after it. */
@@ -66,13 +67,12 @@ export class Engine {
     // As SAP, every write to a source counts, whatever it changed.
     if (!isNews && !this.#rules.sapCompat) return;
     const judged: [Workload, Verdict][] = [];
+    const beginning = this.#beginnings.changed(change, version);
     for (const state of this.#dependents(ref, isNews)) {
       if (unseenFrom !== undefined) state.lostSightOf(ref, unseenFrom);
       const verdict = this.verdicts.of(state.workload, ref);
       judged.push([state.workload, verdict]);
-      this.#compare(state, ref, verdict, () =>
-        this.#evidence.atChange(state, ref, { change, version, strategy: this.#strategyOf(verdict) }),
-      );
+      this.#compare(state, ref, verdict, beginning);
       this.#carryOut(state);
     }
     if (before !== after && !change.isRead) report.sourceChanged(ref, change, judged);
@@ -82,7 +82,8 @@ export class Engine {
   *#dependents(ref: SourceRef, isNews: boolean): Generator<WorkloadState> {
     for (const key of this.#deps.index.dependents(ref)) {
       const state = this.states.get(key);
-      if (state && (isNews || listsWith(state.workload.intent, ref))) yield state;
+      if (!state || !this.#deps.inScope(state.workload.ref.namespace)) continue;
+      if (isNews || listsWith(state.workload.intent, ref)) yield state;
     }
   }
 
@@ -108,22 +109,15 @@ export class Engine {
       this.#recall(state);
     } else if (this.#begun) {
       if (isListed) state.recall(this.#evidence.found(workload, completeUpTo));
-      this.#reevaluate(state, this.#asOf(version, isListed));
+      this.#reevaluate(state, isListed ? this.#beginnings.found(version) : this.#beginnings.asOf(version));
     }
     this.runSeen(workload, state.born);
   }
 
-  /** Resolves when a newer version of a workload is seen. */
-  nextVersion(state: WorkloadState): Promise<void> {
-    const waiting = this.#nextVersion.get(state) ?? Promise.withResolvers<void>();
-    this.#nextVersion.set(state, waiting);
-    return waiting.promise;
-  }
-
   /** All that was to be done about these changes is done; `isRecorded`: the object itself says so. */
   settled(state: WorkloadState, changes: readonly Change[], seq: number, isRecorded: boolean): void {
+    if (!isRecorded || state.reloads.restart) this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
     state.settled(changes, seq);
-    if (!isRecorded) this.#deps.checkpoint.touch(workloadKey(state.workload.ref));
   }
 
   /** A pass is over. What came while it was under way, a source's change or another writer's, counts from now on. */
@@ -131,7 +125,7 @@ export class Engine {
     const key = workloadKey(state.workload.ref);
     if (this.states.get(key) !== state) return;
     state.noticeRevert();
-    this.#reevaluate(state, this.#asOf(Number(state.workload.resourceVersion)));
+    this.#reevaluate(state, this.#beginnings.asOf(Number(state.workload.resourceVersion)));
     if (state.waiting.size > 0) this.schedule(key, state);
   }
 
@@ -149,15 +143,14 @@ export class Engine {
     if (!this.#begun || !record || record.seq < cronJob.seq) return;
     const { workload } = cronJob;
     cronJob.ran(born === undefined ? this.#records.templateTime(workload, record) : { after: born, upTo: born });
-    this.#reevaluate(cronJob, this.#asOf(born ?? Number(workload.resourceVersion)));
+    this.#reevaluate(cronJob, this.#beginnings.asOf(born ?? Number(workload.resourceVersion)));
   }
 
   workloadGone(key: WorkloadKey): void {
     const state = this.states.get(key);
     if (!state) return;
     this.states.delete(key);
-    this.#nextVersion.get(state)?.resolve();
-    this.#nextVersion.delete(state);
+    this.nextVersions.came(state);
     this.verdicts.leave(state.workload);
     this.#runs.forget(key);
     this.#deps.queue.remove(key);
@@ -170,19 +163,32 @@ export class Engine {
     this.#begun = true;
     for (const state of this.states.values()) {
       if (state.born === undefined) this.#recall(state);
-      else this.#reevaluate(state, this.#asOf(state.born));
+      else this.#reevaluate(state, this.#beginnings.asOf(state.born));
     }
   }
 
   /** A term began: look at everything once more, and know what the leader before us settled. */
   termBegan(): void {
-    for (const state of this.states.values()) state.termBegan();
+    for (const state of this.states.values()) state.termBegan(this.#records.reloadsOf(state.workload));
     this.#lookAgain(Number.POSITIVE_INFINITY);
   }
 
   /** A namespace came into scope or left it, at a version of the server: what changes from then on counts. */
   namespaceChanged(namespace: string, version: number): void {
     this.#lookAgain(version, namespace);
+  }
+
+  /**
+   * From a version on something else is asked for these workloads, by ReloaderConfigs or consents that came or went; `isListed`:
+   * a listing shows it.
+   */
+  asksChanged(keys: Iterable<WorkloadKey>, version: number, isListed = false): void {
+    const beginning = isListed ? this.#beginnings.askFound(version) : this.#beginnings.asked(version);
+    for (const key of keys) {
+      const state = this.states.get(key);
+      if (state) this.#enter(state, version, beginning);
+      this.#askedAnew(key, version, beginning);
+    }
   }
 
   schedule(key: WorkloadKey, state: WorkloadState): void {
@@ -192,7 +198,6 @@ export class Engine {
 
   #seenAgain(state: WorkloadState, workload: Workload, by: SeenBy, completeUpTo: number): void {
     const key = workloadKey(workload.ref);
-    const wasBlocked = state.isBlockedUntilChanged;
     const news: Sighting['news'] = () => {
       const record = this.#records.newerThan(state.seq, workload);
       return record && { heardUpTo: record.seen };
@@ -200,32 +205,42 @@ export class Engine {
     const sighting = { by, completeUpTo, news, isFollowing: this.#begun };
     const { moment, isSpec, isEdited, isComplete } = state.seen(workload, sighting);
     if (isComplete) this.#deps.checkpoint.completed(key);
-    this.#nextVersion.get(state)?.resolve();
-    this.#nextVersion.delete(state);
-    // What could not be written as it was may go now.
-    const isReleased = isEdited && by !== 'write' && (this.#deps.queue.release(key) || wasBlocked);
-    if (isReleased && state.waiting.size > 0) this.schedule(key, state);
+    this.nextVersions.came(state);
+    if (isEdited && by !== 'write') this.#release(key, state);
     if (isSpec) this.#enter(state);
     // After a write of ours everything is looked at when the pass is done.
-    if (isSpec && this.#begun && by !== 'write') this.#reevaluate(state, this.#asOf(moment));
+    const beginning = by === 'list' ? this.#beginnings.asOf(moment) : this.#beginnings.asked(moment);
+    if (isSpec && this.#begun && by !== 'write') this.#reevaluate(state, beginning);
     else this.#carryOut(state);
   }
 
   /** A workload takes its place; the owner of a template that it borrowed may have to be looked at again. */
-  #enter({ workload }: WorkloadState): void {
-    const owner = this.verdicts.enter(workload);
-    const state = owner && this.states.get(owner);
-    if (state && this.#begun) this.#reevaluate(state, this.#asOf(Number(workload.resourceVersion)));
+  #enter({ workload }: WorkloadState, version = Number(workload.resourceVersion), beginning?: Beginning): void {
+    this.#askedAnew(this.verdicts.enter(workload), version, beginning ?? this.#beginnings.asOf(version));
+  }
+
+  #askedAnew(key: WorkloadKey | undefined, version: number, beginning: Beginning): void {
+    const state = key && this.states.get(key);
+    if (!state || !this.#begun) return;
+    state.askedAnew(version);
+    this.#reevaluate(state, beginning);
+    this.#release(key, state);
+  }
+
+  /** What could not be written as it was may go now, and what is asked for may want another time. */
+  #release(key: WorkloadKey, state: WorkloadState): void {
+    this.#deps.queue.release(key);
+    if (state.waiting.size > 0) this.schedule(key, state);
   }
 
   #lookAgain(version: number, namespace?: string): void {
     if (!this.#begun) return;
     for (const [key, state] of this.states) {
-      if (namespace !== undefined && state.workload.ref.namespace !== namespace) continue;
+      if (namespace !== undefined && !reachesInto(this.#deps, state.workload.ref, namespace)) continue;
       const entry = this.#deps.checkpoint.entry(key, state.workload.uid);
       // The leader before us settled things that stand on no object; its number is then higher than ours.
-      if (entry && entry.seq > state.seq) state.adopt(entry.seq, (id) => entry.applied[id]);
-      this.#reevaluate(state, this.#asOf(Math.max(version, state.editedAt)));
+      if (entry && entry.seq > state.seq) state.adopt(entry, entry.applied);
+      this.#reevaluate(state, this.#beginnings.asOf(Math.max(version, state.editedAt)));
       if (state.waiting.size > 0) this.schedule(key, state);
     }
   }
@@ -234,38 +249,29 @@ export class Engine {
   #recall(state: WorkloadState): void {
     const { workload } = state;
     state.recall(this.#evidence.recalled(workload));
-    const about: BegunWith = (_, ref, verdict) => this.#evidence.about(workload, ref, this.#strategyOf(verdict));
-    this.#reevaluate(state, about, this.#records.sourcesOf(workload));
-  }
-
-  #asOf(version: number, isListed = false): BegunWith {
-    return (state, ref) => {
-      const then = this.#evidence.at(ref, version);
-      return isListed ? this.#evidence.whenFound(state, ref, then) : then;
-    };
+    this.#reevaluate(state, this.#beginnings.recalled(), this.#records.sourcesOf(workload));
   }
 
   /** Goes through all that concerns a workload. */
-  #reevaluate(state: WorkloadState, begunWith: BegunWith, remembered?: readonly SourceId[]): void {
+  #reevaluate(state: WorkloadState, beginning: Beginning, remembered?: readonly SourceId[]): void {
     const { workload } = state;
     const record = this.#records.newerThan(state.seq, workload);
-    if (record) state.adopt(record.seq, (id) => record.sources[id]);
+    if (record) state.adopt({ seq: record.seq, reloadedAt: record.at }, record.sources);
     const concerned = new Set<SourceId>();
     for (const ref of concernsOf(this.#deps, workload.ref, remembered ?? state.applied.keys())) {
       const verdict = this.verdicts.of(workload, ref);
       if (!staysOpen(verdict)) continue;
       concerned.add(sourceId(ref, workload.ref.namespace));
-      this.#compare(state, ref, verdict, () => begunWith(state, ref, verdict));
+      this.#compare(state, ref, verdict, beginning);
     }
     for (const id of state.applied.keys()) if (!concerned.has(id)) state.forget(id);
     this.#carryOut(state);
     const { problems } = workload.intent;
-    if (problems.length > 0 && this.#deps.inScope(workload.ref.namespace)) {
-      this.#deps.report.tell({ is: 'invalid', workload, problems });
-    }
+    const isTold = problems.length > 0 && this.#deps.inScope(workload.ref.namespace);
+    if (isTold) this.#deps.report.tell({ is: 'invalid', workload, problems });
   }
 
-  #compare(state: WorkloadState, ref: SourceRef, verdict: Verdict, begunWith: () => string): void {
+  #compare(state: WorkloadState, ref: SourceRef, verdict: Verdict, { data, version }: Beginning): void {
     const { sources, listed, clock, lifecycle: flags } = this.#deps;
     if (!staysOpen(verdict)) {
       state.forget(sourceId(ref, state.workload.ref.namespace));
@@ -274,23 +280,21 @@ export class Engine {
     // What could not be listed is not known to be absent.
     if (sources.current(ref) === ABSENT && !listed.has(ref)) return;
     const lifecycle = lifecycleOf(ref.kind, flags, verdict.reload ? verdict.ask.overrides : undefined);
-    state.compare(ref, { strategy: this.#strategyOf(verdict), lifecycle, begunWith }, clock.now());
-  }
-
-  #strategyOf(verdict: Verdict) {
-    return verdict.reload ? verdict.strategy : this.#deps.policy.reloadStrategy;
+    const { strategy } = wishOf(verdict, this.#deps.policy);
+    const asOf = version?.(state, ref, verdict);
+    const begunWith = (): Applied => data(state, ref, verdict);
+    state.compare(ref, { strategy, lifecycle, begunWith, asOf }, clock.now());
   }
 
   /** What a workload's transitions ask for. */
   #carryOut(state: WorkloadState): void {
     const effects = state.takeEffects();
     if (!effects) return;
-    const { workload } = state;
     const { checkpoint, want, report } = this.#deps;
-    const key = workloadKey(workload.ref);
+    const key = workloadKey(state.workload.ref);
     if (effects.isLedgerMoved) checkpoint.touch(key);
     for (const ref of effects.toRead) want(ref);
-    for (const outcome of outcomesOf(workload, effects)) report.tell(outcome);
+    for (const outcome of outcomesOf(state.workload, effects)) report.tell(outcome);
     if (effects.isDue) this.schedule(key, state);
   }
 }

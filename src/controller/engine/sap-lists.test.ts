@@ -188,6 +188,13 @@ describe('as SAP, the hash decides', () => {
     expect(begun('another').waits()).toEqual([APP, OTHER]);
   });
 
+  test('lists that come to a running workload: due, unless the template has their hash', () => {
+    const world = sapWorld({ sapCompat: true, first: { annotations: { [SAP_LISTS.ConfigMap]: '' } } });
+    expect(world.waits()).toEqual([]);
+    world.seen(10);
+    expect(world.waits()).toEqual([APP, OTHER]);
+  });
+
   test('a write to metadata alone is one', () => {
     const world = begun(hashOf(5, 5));
     world.put(data('A', 10));

@@ -10,7 +10,7 @@ import {
 } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { ControllerOptions } from '../../domain/controller-options.ts';
-import type { Source } from '../../domain/source/source.ts';
+import { NO_LABELS, type Source } from '../../domain/source/source.ts';
 import { workloadKey } from '../../domain/workload/workload.ts';
 import type { ListScope } from '../../kube/client.ts';
 import type { ReflectEvent } from '../../kube/watch/reflector.ts';
@@ -18,11 +18,17 @@ import type { SeenWorkload } from '../../model/object-parser.ts';
 import { Classes, type ClassStatus } from '../../model/sources/provider-classes.ts';
 import type { LiveModel } from '../live-model.ts';
 import type { WatchReport } from '../report/watch-report.ts';
+import type { ConfigStatuses } from '../status/config-statuses.ts';
 import type { Pauses } from '../write/pauses.ts';
+import type { ConfigDefinition } from './config-definition.ts';
+import { followConfigs } from './configs.ts';
 
 export interface FollowDeps extends LiveModel {
   readonly options: ControllerOptions;
   readonly pauses: Pauses;
+  readonly statuses: ConfigStatuses;
+  readonly definition: ConfigDefinition;
+  readonly signal: AbortSignal;
   readonly report: WatchReport;
 }
 
@@ -37,6 +43,7 @@ export async function follow(deps: FollowDeps, withWorkloads: boolean): Promise<
     followSources(deps, SECRETS, light, options.watchHelmSecrets ? [] : ['type!=helm.sh/release.v1']);
   }
   if (withWorkloads) for (const kind of kindsOf(options)) await followKind(deps, kind);
+  if (withWorkloads && options.reloaderConfig) await followConfigs(deps, scopesOf(options));
   if (options.enableCsiIntegration) await followClasses(deps);
   await watches.synced();
 }
@@ -108,7 +115,7 @@ function followSources(deps: FollowDeps, resource: Resource, light: boolean, fie
 }
 
 async function followKind(deps: FollowDeps, kind: WorkloadKind): Promise<void> {
-  const { parser, engine, pauses, watches, checkpoint, listed } = deps;
+  const { parser, engine, pauses, statuses, watches, checkpoint, listed } = deps;
   const scopes = scopesOf(deps.options);
   for (const { namespace } of scopes) checkpoint.awaits(kind.kind, namespace);
   const digest = (object: KubeObject, _full: boolean, previous: SeenWorkload | undefined): SeenWorkload => {
@@ -127,10 +134,14 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind): Promise<void> {
       listed.toldOfWorkloads(kind.kind, scope, Number(event.resourceVersion));
     }
     if (event.type === 'synced') checkpoint.listed(kind.kind, scope.namespace);
-    if (event.type === 'remove') engine.workloadGone(workloadKey(event.previous.workload.ref));
+    if (event.type === 'remove') {
+      engine.workloadGone(workloadKey(event.previous.workload.ref));
+      statuses.workloadTouched(workloadKey(event.previous.workload.ref));
+    }
     if (event.type !== 'add' && event.type !== 'change') return;
     engine.workloadSeen(event.value.workload, isFound ? 'list' : 'watch', completeUpTo.get(scope));
     pauses.seen(event.value.workload);
+    statuses.workloadTouched(workloadKey(event.value.workload.ref));
   };
   const subscription = { resource: kind, role: 'workload', scopes, digest, onEvent } as const;
   if (kind.group === 'apps' || kind.group === 'batch') watches.follow<SeenWorkload>(subscription);
@@ -139,7 +150,7 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind): Promise<void> {
 
 /** What is followed when a selector says which namespaces count; their labels may change at any time. */
 function followNamespaces(deps: FollowDeps, labelSelector: string): void {
-  const { namespaces, engine, watches, report } = deps;
+  const { namespaces, engine, statuses, watches, report } = deps;
   report.following(NAMESPACES, [{}]);
   watches.follow<string>({
     resource: NAMESPACES,
@@ -159,6 +170,7 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
         namespaces.delete(event.previous);
         engine.namespaceChanged(event.previous, Number.POSITIVE_INFINITY);
       }
+      if (event.type === 'add' || event.type === 'remove') statuses.scopeChanged(event.key);
     },
   });
 }
@@ -170,8 +182,9 @@ async function followClasses(deps: FollowDeps): Promise<void> {
   const flags = new Map<string, Source>();
   const scopes = scopesOf(options);
   const put = (ref: SourceRef, fingerprint: Source['fingerprint'], resourceVersion: string, born: boolean): void => {
-    const { uid = '', ignored = false, matchable = false } = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
-    const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable };
+    const known: Partial<Source> = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
+    const { uid = '', ignored = false, matchable = false, labels = NO_LABELS } = known;
+    const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable, labels };
     sourceSeen(ref, sources.put(source, born), Number(resourceVersion));
   };
   const onClass = (event: ReflectEvent<Source>): void => {

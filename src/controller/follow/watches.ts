@@ -16,6 +16,8 @@ export interface Subscription<T> extends Pick<ReflectOptions<T>, 'digest' | 'lig
   readonly role: Role;
   readonly scopes: readonly ListScope[];
   readonly onEvent: (event: ReflectEvent<T>, scope: ListScope) => void;
+  /** Called once if the server does not serve the kind yet. */
+  readonly isAbsent?: (() => void) | undefined;
 }
 
 export interface WatchDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
@@ -42,7 +44,11 @@ export class Watches {
 
   /** Every kind has been listed once, or cannot be. */
   async synced(): Promise<void> {
-    await Promise.all(this.#first);
+    // What one shows may be the reason to follow another.
+    for (let waited = -1; waited < this.#first.length; ) {
+      waited = this.#first.length;
+      await Promise.all(this.#first);
+    }
   }
 
   /** All have ended, after the signal. */
@@ -58,6 +64,7 @@ export class Watches {
   async followOnceServed<T>(subscription: Subscription<T>): Promise<void> {
     const { clock, signal } = this.#deps;
     if (await this.#isServed(subscription.resource)) return this.follow(subscription);
+    subscription.isAbsent?.();
     const waiting = async (): Promise<void> => {
       do await pause(clock, LOOK_AGAIN_MS, signal);
       while (!signal.aborted && !(await this.#isServed(subscription.resource)));

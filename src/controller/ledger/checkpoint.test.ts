@@ -189,3 +189,23 @@ test('a server that asks for time gets it', async () => {
   await clock.run(1000);
   await eventually(() => writes.length).toBe(2);
 });
+
+test('what has to be there before anything else happens is waited for, and what keeps it from being written is told', async () => {
+  const { checkpoint, writes, apply, stored } = await ledger();
+  await expect(checkpoint.keep(WEB)).rejects.toThrow('its own namespace is not known');
+  await checkpoint.load();
+  await expect(checkpoint.keep(WEB)).rejects.toThrow('another replica leads');
+  checkpoint.forgetPast();
+  apply('1');
+  const kept = checkpoint.keep(WEB);
+  await eventually(() => writes.length).toBe(1);
+  writes[0]?.carryOut();
+  await kept;
+  expect(stored()).toEqual({ [WEB]: '1' });
+  apply('2');
+  const refused = checkpoint.keep(WEB);
+  refused.catch(() => {});
+  await eventually(() => writes.length).toBe(2);
+  writes[1]?.exchange.status(403, 'Forbidden');
+  await expect(refused).rejects.toThrow('Forbidden');
+});

@@ -42,7 +42,7 @@ export class Checkpoint extends CheckpointReader {
   readonly #coming = new Set<WorkloadKey>();
   #dirty = new Set<number>();
   #cancel: (() => void) | undefined;
-  #flushing = Promise.resolve();
+  #flushing = Promise.resolve<KubeError | undefined>(undefined);
   #lastError: KubeError | undefined;
   #stopBeat: (() => void) | undefined;
 
@@ -96,12 +96,21 @@ export class Checkpoint extends CheckpointReader {
     if (!this.#stopBeat) this.#beat();
   }
 
-  async flush(): Promise<void> {
+  /** Writes down what is believed of a workload, and waits until it is there. Throws what keeps it from being written. */
+  async keep(key: WorkloadKey): Promise<void> {
+    if (this.#shards.length === 0) throw notKept(404, 'its own namespace is not known');
+    this.#dirty.add(shardOf(key, this.#shards.length));
+    const failure = await this.flush();
+    if (failure) throw failure;
+  }
+
+  /** Resolves with what went wrong. */
+  async flush(): Promise<KubeError | undefined> {
     this.#cancel?.();
     this.#cancel = undefined;
     // One after the other: of two at once the older text could be stored last.
     this.#flushing = this.#flushing.then(() => this.#write());
-    await this.#flushing;
+    return await this.#flushing;
   }
 
   /** The last write of a process: up to which version it received events. */
@@ -137,8 +146,9 @@ export class Checkpoint extends CheckpointReader {
     });
   }
 
-  async #write(): Promise<void> {
-    if (!this.isForgotten || !this.#deps.mayWrite() || this.#dirty.size === 0) return;
+  async #write(): Promise<KubeError | undefined> {
+    if (!this.isForgotten || !this.#deps.mayWrite()) return notKept(503, 'another replica leads');
+    if (this.#dirty.size === 0) return undefined;
     this.#lastError = undefined;
     const texts = this.#serialise();
     this.#dirty = new Set();
@@ -160,9 +170,13 @@ export class Checkpoint extends CheckpointReader {
       }
     }
     const failure = this.#lastError;
-    if (!failure) return this.#deps.report.ledgerKept();
+    if (!failure) {
+      this.#deps.report.ledgerKept();
+      return undefined;
+    }
     // What the server refuses for good is tried again with the next heartbeat.
     this.#arm(isTransient(failure) ? Math.max(FLUSH_MS, failure.retryAfterMs ?? 0) : HEARTBEAT_MS);
+    return failure;
   }
 
   /** The text of each shard that changed, by its number; grows the number of shards until each fits. */
@@ -206,3 +220,6 @@ export class Checkpoint extends CheckpointReader {
     }
   }
 }
+
+const notKept = (status: number, detail: string): KubeError =>
+  new KubeError({ verb: 'update', path: 'configmaps', status, reason: 'NotKept', detail });

@@ -29,6 +29,8 @@ export function keptWorkload(
     applied,
     ...state.templates.kept(),
     revision,
+    ...(state.reloads.at !== undefined && { reloadedAt: state.reloads.at }),
+    ...(state.reloads.restart && { restart: state.reloads.restart }),
     ...((!isRolledOut || isAhead) && { coming: true }),
     ...(Object.keys(applied).length < Object.keys(all).length && { partial: true }),
   };

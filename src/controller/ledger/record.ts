@@ -7,6 +7,7 @@ import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { digestAfter } from '../../domain/template/template-digest.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
 import { nextRevision } from '../../domain/workload/rollout.ts';
+import { workloadKey } from '../../domain/workload/workload.ts';
 import type { ActDeps } from '../write/act.ts';
 
 // All annotations of an object together may have 256 KiB. What does not fit into our part is kept by the checkpoint.
@@ -20,7 +21,7 @@ const MARGIN = 1024;
  * `whole` has to be known to the checkpoint.
  */
 export function recordOf(
-  { keyId, mayStore, shorten, engine }: Pick<ActDeps, 'keyId' | 'mayStore' | 'shorten' | 'engine'>,
+  { keyId, mayStore, shorten, engine, configs }: Pick<ActDeps, 'keyId' | 'mayStore' | 'shorten' | 'engine' | 'configs'>,
   state: WorkloadState,
   { changes, now }: Pick<WritePlan, 'changes' | 'now'>,
   edit: TemplateEdit | undefined,
@@ -44,6 +45,7 @@ export function recordOf(
     at: Math.floor(now / 1000),
     revision: nextRevision(revision, edit !== undefined),
     ...state.templates.kept(templateAfter),
+    ...(configs.asksFor(workloadKey(workload.ref)).length > 0 && { configs: true as const }),
   };
   const maxBytes = Math.min(OUR_PART, ALL_ANNOTATIONS - annotationBytes - MARGIN);
   const text = encodeRecord(record);

@@ -11,14 +11,19 @@ const NOTICED_BY_ALL: readonly Outcome['is'][] = ['settled-by-another-writer', '
 /** The one way of an outcome to all places where it is shown. */
 export class OutcomeFeed {
   readonly #mayTell: () => boolean;
-  readonly #renderers: readonly ((outcome: Outcome) => void)[];
+  readonly #renderers: ((outcome: Outcome) => void)[];
   /** By the uid of the workload: the same problem is found each time its annotations are looked at. */
   readonly #reportedProblems = new Map<string, Set<string>>();
 
   /** The renderers are called in their order. */
   constructor(mayTell: () => boolean, renderers: readonly ((outcome: Outcome) => void)[]) {
     this.#mayTell = mayTell;
-    this.#renderers = renderers;
+    this.#renderers = [...renderers];
+  }
+
+  /** One more, after the others. */
+  add(renderer: (outcome: Outcome) => void): void {
+    this.#renderers.push(renderer);
   }
 
   tell(outcome: Outcome): void {

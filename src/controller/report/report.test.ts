@@ -49,9 +49,10 @@ test('forty sources: one Event with a list that ends, one line, one alert, and t
     {
       source: `ConfigMap ${names.join(', ')} and 30 more`,
       sourceType: undefined,
-      namespace: 'shop',
+      namespaces: ['shop'],
       workload: 'web',
       workloadKind: 'Deployment',
+      workloadNamespace: 'shop',
     },
   ]);
   expect(metric('reloader_reload_executed_total{success="true"}')).toBe(1);
@@ -99,6 +100,29 @@ test('the longest names fit into an Event', () => {
   new Report(deps).tell(rolled(changes, { workload }));
   expect(events[0]?.message).toMatch(/and \d+ more in namespace 'shop', Updated 'w+' of type/);
   expect(events[0]?.message.length).toBeLessThan(1024);
+});
+
+test('who wants no alerts gets none, and the others theirs', () => {
+  const { deps, alerts } = tellingWorld();
+  const loud = change('loud');
+  const { verdict, ...rest } = change('silent');
+  const silent = { ...rest, verdict: { ...verdict, isSilent: true as const } };
+  new Report(deps).tell(rolled([silent]));
+  expect(alerts).toEqual([]);
+  new Report(deps).tell(rolled([silent, loud]));
+  expect(alerts.map(({ source }) => source)).toEqual(['loud']);
+});
+
+test('an alert says where the sources are, and where the workload is', () => {
+  const { deps, alerts } = tellingWorld();
+  const from = (namespace: string) => ({
+    ...change('app'),
+    ref: { kind: 'ConfigMap', namespace, name: 'app' } as const,
+  });
+  new Report(deps).tell(rolled([from('team'), from('infra')]));
+  expect(alerts).toEqual([
+    expect.objectContaining({ namespaces: ['team', 'infra'], workload: 'web', workloadNamespace: 'shop' }),
+  ]);
 });
 
 test('as Stakater: an Event, a line and an alert for each source', () => {

@@ -51,6 +51,11 @@ export class Report {
     this.#feed.tell(outcome);
   }
 
+  /** Tells somebody more. */
+  onOutcome(listener: (outcome: Outcome) => void): void {
+    this.#feed.add(listener);
+  }
+
   /** The workload is gone: what was told about it need not be remembered. */
   forget(workload: Workload): void {
     this.#feed.forget(workload);
@@ -71,7 +76,9 @@ export class Report {
     }
     // A CronJob's Jobs come and go with their data; that they do not roll surprises nobody.
     const unmoved = verdicts.flatMap(([workload, verdict]) =>
-      verdict.reload || workload.owner?.kind === 'CronJob' ? [] : [{ workload, verdict }],
+      verdict.reload || workload.owner?.kind === 'CronJob' || !isConcerned(workload, ref, verdict)
+        ? []
+        : [{ workload, verdict }],
     );
     const what = `${ref.kind} ${ref.namespace}/${ref.name}`;
     const source = { namespace: ref.namespace, source: sourceId(ref) };
@@ -105,3 +112,8 @@ function verbOf({ before, after }: SourceChange): string {
   if (before === ABSENT) return 'created';
   return before === UNKNOWN ? 'written' : 'changed';
 }
+
+/** Whoever selects sources by labels is asked about each of them, and has nothing to do with most. */
+const isConcerned = ({ references, ref: { namespace } }: Workload, ref: SourceRef, { because }: Verdict): boolean =>
+  because !== 'not-asked' ||
+  (ref.namespace === namespace && references.some(({ kind, name }) => kind === ref.kind && name === ref.name));

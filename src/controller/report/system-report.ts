@@ -1,3 +1,4 @@
+import type { ConfigKey } from '../../domain/reloader-config/config.ts';
 import type { WorkloadRef } from '../../domain/workload/workload.ts';
 import type { DropCause } from '../../kube/events/event-drops.ts';
 import type { EventPost } from '../../kube/events/event-post.ts';
@@ -64,6 +65,18 @@ export class SystemReport {
       cure: error.status === 403 ? 'grant create and patch on events' : undefined,
       metric: 'attune_event_posts_total',
     });
+  }
+
+  /** Nobody is held up by it: nothing is decided by a status. */
+  statusRefused(error: KubeError): void {
+    if (!this.#reminders.isDue(`status ${causeOf(error)}`)) return;
+    this.#log.warn(`the status of ReloaderConfigs cannot be written: ${error.message}`, {
+      cure: error.status === 403 ? 'grant patch on reloaderconfigs/status' : undefined,
+    });
+  }
+
+  statusFailed(key: ConfigKey, error: unknown): void {
+    this.#log.error(`the status of ReloaderConfig ${key} was not worked out`, { error: String(error), retry: 'soon' });
   }
 
   stuckJob(ref: WorkloadRef, error: KubeError): void {

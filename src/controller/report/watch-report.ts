@@ -40,6 +40,22 @@ export class WatchReport {
     }
   }
 
+  withoutConfigs(): void {
+    this.#log.info('ReloaderConfigs are followed as soon as their CustomResourceDefinition is installed', {
+      cure: 'nothing to do, unless you want to use them: see docs/reloaderconfig.md',
+    });
+  }
+
+  /** The definition that is installed is older than the program. */
+  pruned(fields: readonly string[]): void {
+    this.#log.warn(
+      `the installed definition of ReloaderConfig does not have ${fields.join(', ')}: they have no effect`,
+      {
+        cure: 'apply deploy/reloaderconfigs-crd.yaml, or the file in crds/ of the chart: helm does not upgrade it',
+      },
+    );
+  }
+
   /** Everything is listed: what there is to do from now on. `asking` is undefined where changes are only posted. */
   watching({ asking, sources }: { readonly asking: number | undefined; readonly sources: number }): void {
     const who = asking === undefined ? 'changes are posted to the webhook' : `${asking} workloads ask for reloads`;

@@ -1,4 +1,4 @@
-import { CONFIG_HASH } from '../../api/annotations.ts';
+import { CONFIG_HASH, RELOADED_AT } from '../../api/annotations.ts';
 import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
@@ -13,7 +13,9 @@ import type { Workload } from '../../domain/workload/workload.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { EngineDeps } from '../engine/engine-deps.ts';
 import { recordOf } from '../ledger/record.ts';
+import type { Evictions, NotYet } from '../restart/evictions.ts';
 import type { Jobs } from './jobs.ts';
 import type { Replacements } from './replacements.ts';
 
@@ -25,6 +27,8 @@ export interface Written {
   readonly seq: number;
   /** Whether a record on the object says everything. */
   readonly isRecorded: boolean;
+  /** How many pods were evicted, where that was the way. */
+  readonly evicted?: number | undefined;
 }
 
 /** It has begun, takes its time, and goes on by itself; nothing is done before `finished`. */
@@ -35,19 +39,22 @@ export interface UnderWay {
 }
 
 /** Carries a plan out. Throws what the API server refuses. */
-export type Act = (state: WorkloadState, plan: WritePlan) => Promise<Written | UnderWay>;
+export type Act = (state: WorkloadState, plan: WritePlan) => Promise<Written | UnderWay | NotYet>;
 
 export interface ActDeps {
   readonly client: KubeClient;
   readonly policy: Policy;
   readonly keyId: string;
   readonly engine: Pick<Engine, 'seen' | 'runSeen'>;
+  /** What is asked for workloads beside their own annotations. */
+  readonly configs: EngineDeps['configs'];
   /** Whether this source's fingerprint may be stored at all. */
   readonly mayStore: (id: SourceId) => boolean;
   /** A short text that stands for a long one. */
   readonly shorten: (text: string) => string;
   readonly jobs: Jobs;
   readonly replacements: Pick<Replacements, 'replace'>;
+  readonly evictions: Pick<Evictions, 'step'>;
   readonly parse: (kind: WorkloadKind, object: KubeObject) => Workload;
   /** The newest object, in the answer to a write. */
   readonly seen: (workload: Workload) => void;
@@ -62,15 +69,21 @@ export function createAct(deps: ActDeps): Act {
         return run(deps, state, plan);
       case 'replace':
         return replace(deps, state, plan);
+      case 'evict':
+        return deps.evictions.step(state, plan);
       default:
         return patch(deps, state, plan);
     }
   };
 }
 
-async function replace(deps: ActDeps, state: WorkloadState, { edit }: ReplacePlan): Promise<Written | UnderWay> {
+async function replace(deps: ActDeps, state: WorkloadState, plan: ReplacePlan): Promise<Written | UnderWay> {
+  const { changes, edit, now } = plan;
   const seq = state.seq + 1;
-  const { finished, late } = await deps.replacements.replace(state, edit);
+  // The new Job is another object, of which neither record nor checkpoint know.
+  const isCooled = changes.some(({ verdict }) => verdict.ask.overrides.cooldownMs !== undefined);
+  const annotations = isCooled ? { [RELOADED_AT]: formatTime(now / 1000) } : {};
+  const { finished, late } = await deps.replacements.replace(state, edit, annotations);
   if (!late) return withJob(seq, await finished);
   return { late, finished: finished.then((job) => withJob(seq, job)) };
 }
@@ -83,7 +96,7 @@ const withJob = (seq: number, job: KubeObject | undefined): Written => ({
 
 /** The Job is unknown where its name is all that is known of it. */
 async function run(deps: ActDeps, state: WorkloadState, plan: RunPlan): Promise<Written> {
-  const { changes, edit } = plan;
+  const { changes, edit, now } = plan;
   const seq = state.seq + 1;
   // Where Jobs are not followed nobody would read it.
   const isRecorded = !deps.policy.compat && !deps.policy.ignoredKinds.has('Job');
@@ -92,6 +105,7 @@ async function run(deps: ActDeps, state: WorkloadState, plan: RunPlan): Promise<
   if (when === 'now') {
     const version = Number(job.metadata.resourceVersion);
     state.ran({ after: version, upTo: version });
+    state.reloads.reloaded(Math.floor(now / 1000));
   }
   if (when === 'now' || !job) return withJob(seq, job);
   // It was started some time ago.
@@ -128,7 +142,9 @@ async function patch(deps: ActDeps, state: WorkloadState, plan: PatchPlan | Rest
     throw error;
   }
   const hashBefore = workload.templateAnnotations[CONFIG_HASH];
-  state.writeAccepted(changes, edit && { changes, edit, strategy, second: Math.floor(now / 1000), hashBefore }, seq);
+  const second = Math.floor(now / 1000);
+  state.writeAccepted(changes, edit && { changes, edit, strategy, second, hashBefore }, seq);
+  state.reloads.reloaded(second);
   deps.seen(deps.parse(kind, answer));
   return { job: undefined, seq, isRecorded: record?.whole === true };
 }

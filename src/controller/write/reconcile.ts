@@ -12,6 +12,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { RetryHint } from '../../runtime/queue.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EngineDeps } from '../engine/engine-deps.ts';
+import type { Evictions } from '../restart/evictions.ts';
 import type { Act, UnderWay, Written } from './act.ts';
 import { isRefusal, setbackOf } from './setback.ts';
 
@@ -30,6 +31,8 @@ export interface ReconcileDeps
   };
   /** Whether an earlier pass has begun something that still goes on. */
   readonly isUnderWay: (state: WorkloadState) => boolean;
+  /** A pass evicts no pods: nobody asks for it any more, or only not now. */
+  readonly evictions: Pick<Evictions, 'rest' | 'drop'>;
   /** Lists kinds that cannot be watched; nothing to wait for with the others. */
   readonly fresh: (state: WorkloadState) => Promise<void>;
   /** Whether the pods have the data of a change already, by a rollout whose writer could not tell. */
@@ -49,7 +52,8 @@ const MAX_CONFLICTS = 10;
 export async function reconcile(deps: ReconcileDeps, key: WorkloadKey): Promise<void> {
   const state = deps.engine.states.get(key);
   if (!state || !deps.mayWrite() || deps.isUnderWay(state)) return;
-  deps.report.taken(dueTime(state, deps.timing));
+  // What goes on for minutes says nothing about the queue.
+  if (!state.reloads.restart) deps.report.taken(dueTime(state, deps.timing));
   await deps.fresh(state);
   const pass: Pass = { key, state, startedAt: deps.clock.now(), conflicts: 0 };
   while (deps.engine.states.get(key) === state && deps.mayWrite()) {
@@ -73,9 +77,9 @@ function planFor(deps: ReconcileDeps, state: WorkloadState): Plan {
   if (isBlocked) return { do: 'block' };
   if (changes.length === 0) return { do: 'nothing' };
   const now = deps.serverNow();
-  const answer = gate(state, deps, deps.clock.now(), now);
+  const answer = gate(state, changes, deps, { now: deps.clock.now(), serverNow: now });
   if (answer.do === 'wait') return answer;
-  return planWrite(state, changes, { policy, shorten, configHash, now, isPaused: answer.isPaused });
+  return planWrite(state, answer.changes, { policy, shorten, configHash, now, isPaused: answer.isPaused });
 }
 
 /** False: something is no longer as it was, so everything has to be decided again. */
@@ -104,7 +108,10 @@ async function step(deps: ReconcileDeps, pass: Pass): Promise<boolean> {
 type DuePlan = Extract<Plan, { readonly changes: unknown }>;
 
 /** Nothing is written now. */
-function rest({ report, queue }: ReconcileDeps, { key, state }: Pass, plan: Exclude<Plan, DuePlan>): true {
+function rest(deps: ReconcileDeps, { key, state }: Pass, plan: Exclude<Plan, DuePlan>): true {
+  const { report, queue, evictions } = deps;
+  if (plan.do === 'nothing') evictions.drop(state);
+  else evictions.rest(state);
   if (plan.do === 'wait') queue.schedule(key, plan.until);
   if (plan.do !== 'block') return true;
   state.block();
@@ -114,6 +121,7 @@ function rest({ report, queue }: ReconcileDeps, { key, state }: Pass, plan: Excl
 
 async function carryOut(deps: ReconcileDeps, pass: Pass, plan: DuePlan): Promise<void> {
   const result = plan.do === 'skip' ? plan.why : await deps.act(pass.state, plan);
+  if (result === 'not-yet') return;
   if (isUnderWay(result)) void follow(deps, pass, plan.changes, result);
   else finish(deps, pass, plan.changes, result);
 }
@@ -123,8 +131,10 @@ type Result = Written | 'nothing-to-write' | 'left-alone';
 const isUnderWay = (result: Result | UnderWay): result is UnderWay =>
   typeof result === 'object' && 'finished' in result;
 
-function finish({ engine, report }: ReconcileDeps, pass: Pass, changes: readonly Change[], result: Result): void {
+function finish(deps: ReconcileDeps, pass: Pass, changes: readonly Change[], result: Result): void {
+  const { engine, report, evictions } = deps;
   const { state } = pass;
+  evictions.rest(state);
   const { seq, isRecorded } = typeof result === 'object' ? result : { seq: state.seq, isRecorded: false };
   engine.settled(state, changes, seq, isRecorded);
   // Before what happened to the write is noticed: the last word is the one that counts.
@@ -136,10 +146,10 @@ function outcomeOf({ state, startedAt }: Pass, changes: readonly Change[], resul
   const { workload, lastChangeAt } = state;
   const about = { workload, changes, startedAt };
   if (typeof result !== 'object') return { is: 'skipped', ...about, why: result };
-  const { job } = result;
+  const { job, evicted } = result;
   return job && workload.ref.kind === 'Job'
     ? { is: 'replaced', ...about, job, lastChangeAt }
-    : { is: 'rolled', ...about, job, lastChangeAt };
+    : { is: 'rolled', ...about, job, evicted, lastChangeAt };
 }
 
 /** Nobody waits for what goes on by itself; nothing is settled before it is done. */

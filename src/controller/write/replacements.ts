@@ -74,14 +74,19 @@ export class Replacements {
 
   /**
    * Throws if it fails before the deletion. Waits only for answers of the server: as soon as there is something else to wait
-   * for, such as a finalizer or a back-off, it returns, and the replacement goes on by itself.
+   * for, such as a finalizer or a back-off, it returns, and the replacement goes on by itself. `annotations` are ours, for
+   * the new Job.
    */
-  async replace({ workload: { ref, uid, resourceVersion } }: WorkloadState, edit: TemplateEdit): Promise<Replacing> {
+  async replace(
+    { workload: { ref, uid, resourceVersion } }: WorkloadState,
+    edit: TemplateEdit,
+    annotations: Readonly<Record<string, string>> = {},
+  ): Promise<Replacing> {
     const { client, clock, journal } = this.#deps;
     const job = await client.get<KubeObject>(JOBS, ref);
     // The decision was made about this version: meanwhile the Job may have finished.
     if (job.metadata.resourceVersion !== resourceVersion) throw failure(ref, 409, 'Conflict', 'the Job has moved on');
-    const manifest = replacementJob(job, edit);
+    const manifest = replacementJob(job, edit, annotations);
     await this.#proveAdmission(ref, manifest);
     const replacement = { ref, uid, resourceVersion, manifest };
     const { finished, waits } = this.#begin(replacement, await journal.begin(replacement));

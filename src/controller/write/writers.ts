@@ -7,6 +7,7 @@ import type { LedgerKey } from '../../model/ledger/ledger-key.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { ServerHistory } from '../engine/server-history.ts';
 import type { LiveModel } from '../live-model.ts';
+import { Evictions } from '../restart/evictions.ts';
 import { createAct } from './act.ts';
 import { createJobs } from './jobs.ts';
 import { Pauses } from './pauses.ts';
@@ -63,11 +64,12 @@ export function createWriters(deps: ControllerDeps, model: LiveModel, ledgerKey:
     stuck: (ref, error) => report.system.stuckJob(ref, error),
     resumed: (ref) => queue.add(workloadKey(ref)),
   });
+  const evictions = new Evictions(common);
   const catchUp = async (state: WorkloadState): Promise<void> => {
     const { ref, resourceVersion } = state.workload;
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const callOff = clock.after(WATCH_LAG_MS, resolve);
-    await Promise.race([engine.nextVersion(state).then(callOff), late]);
+    await Promise.race([engine.nextVersions.of(state).then(callOff), late]);
     const kind = kindNamed(ref.kind);
     if (!kind || state.workload.resourceVersion !== resourceVersion) return;
     const object = await client.get<KubeObject>(kind, ref);
@@ -77,13 +79,17 @@ export function createWriters(deps: ControllerDeps, model: LiveModel, ledgerKey:
   const reconcileDeps: ReconcileDeps = {
     ...common,
     catchUp,
-    act: createAct({ ...common, jobs: createJobs(common), replacements, seen: (workload) => seen(workload, 'write') }),
+    evictions,
+    act: createAct({
+      ...{ ...common, jobs: createJobs(common), replacements, evictions },
+      seen: (workload) => seen(workload, 'write'),
+    }),
     isUnderWay: ({ workload }) => replacements.isUnderWay(workload.uid),
     isDelivered: (state, { ref, difference }) =>
       difference === 'deleted' ? Promise.resolve(false) : history.isNewer(state, ref),
     fresh: ({ workload: { ref } }) => model.watches.refresh(kindNamed(ref.kind)?.plural),
   };
-  return { model, pauses, replacements, reconcileDeps };
+  return { model, pauses, replacements, evictions, reconcileDeps };
 }
 
 export type Writers = ReturnType<typeof createWriters>;

@@ -1,5 +1,6 @@
-import type { SourceKind } from '../../api/sources.ts';
+import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import type { ListedSources } from '../config-hash/config-hash.ts';
+import type { Selector } from '../text/selector.ts';
 import type { NamePattern } from './name-pattern.ts';
 
 /** How Stakater marks a change in a pod template: by a variable of a container, or by an annotation. A flag chooses. */
@@ -8,6 +9,8 @@ export type StakaterStrategy = 'env-vars' | 'annotations';
 /** `config-hash`: as SAP, by a digest of all that is listed. No flag chooses it: it is the mark of SAP's asks. */
 export type Strategy = StakaterStrategy | 'config-hash';
 
+export type RolloutStrategy = 'rollout' | 'restart';
+
 /** Where an annotation of a workload stands. */
 export type Place = 'metadata' | 'template';
 
@@ -15,19 +18,61 @@ export type Place = 'metadata' | 'template';
 export type Origin =
   | { readonly by: 'annotation'; readonly place: Place; readonly key: string; readonly value: string }
   | { readonly by: 'label'; readonly key: string; readonly value: string }
-  | { readonly by: 'flag'; readonly flag: string };
+  | { readonly by: 'flag'; readonly flag: string }
+  | ConfigOrigin;
+
+/** A field of a ReloaderConfig, by its path: `spec.targets[0]`. */
+export interface ConfigOrigin {
+  readonly by: 'config';
+  readonly namespace: string;
+  readonly name: string;
+  readonly path: string;
+}
 
 /**
- * `named`: sources whose name matches, used or not. `used`: all that a container uses. `search`: of these, the ones that
- * carry the match annotation.
+ * `named`: sources whose name matches, used or not. `selected`: those whose labels match. `used`: all that a container
+ * uses. `search`: of these, the ones that carry the match annotation.
+ *
+ * `namespaces`: where the sources are; undefined: in the workload's own namespace.
  */
 export type Wants =
-  | { readonly what: 'named'; readonly kind: SourceKind; readonly patterns: readonly NamePattern[] }
+  | {
+      readonly what: 'named';
+      readonly kind: SourceKind;
+      readonly patterns: readonly NamePattern[];
+      readonly namespaces?: readonly string[] | undefined;
+    }
+  | {
+      readonly what: 'selected';
+      readonly kind: SourceKind;
+      readonly selector: Selector;
+      readonly namespaces: readonly string[];
+    }
   | { readonly what: 'used' | 'search'; readonly kind: SourceKind };
+
+/** What keeps sources out of an ask, though it wants them. */
+export interface Limits {
+  /** Labels that a source must have. */
+  readonly labels: Selector;
+  readonly ignored: readonly IgnoredSource[];
+  /** Only what the pod template names. */
+  readonly mustBeUsed: boolean;
+}
+
+export interface IgnoredSource {
+  readonly kind: SourceKind;
+  readonly name: string;
+  /** Undefined: in any namespace. */
+  readonly namespace?: string | undefined;
+}
 
 /** What can be set in place of a flag; missing: the flag counts. */
 export interface Overrides {
   readonly strategy?: Strategy | undefined;
+  /** `restart`: pods are replaced and the template stays as it is. */
+  readonly rolloutStrategy?: RolloutStrategy | undefined;
+  /** So long after a reload the next one waits. */
+  readonly cooldownMs?: number | undefined;
   /** Deployment only. */
   readonly pausePeriodMs?: number | undefined;
   readonly quietPeriodMs?: number | undefined;
@@ -39,7 +84,7 @@ export interface Overrides {
 export const NO_OVERRIDES: Overrides = {};
 
 /** Why a source's change rolls a workload. The same word is log field, metric label and `explain` line. */
-export type YesReason = 'named' | 'search-match' | 'auto' | 'typed-auto' | 'auto-reload-all';
+export type YesReason = 'named' | 'search-match' | 'auto' | 'typed-auto' | 'auto-reload-all' | 'reloader-config';
 
 /** Somebody wants a workload to be reloaded when certain sources change. */
 export interface Ask {
@@ -51,6 +96,11 @@ export interface Ask {
   readonly listed?: ListedSources;
   /** It does not count while this is there. */
   readonly disabledBy?: Origin;
+  readonly limits?: Limits;
+  /** Since when somebody asks, RFC 3339; undefined: as long as the workload exists, for all that we know. */
+  readonly askedSince?: string;
+  /** It does not want an alert about what it leads to. */
+  readonly isSilent?: true;
 }
 
 /** Somebody does not want a workload to be reloaded, whatever is asked for. */
@@ -82,7 +132,7 @@ export interface Intent {
   /** By the workload's own annotations. */
   readonly overrides: Overrides;
   /** Argo Rollout only. */
-  readonly rolloutStrategy: 'rollout' | 'restart';
+  readonly rolloutStrategy: RolloutStrategy;
   /** CronJob and Job only; undefined: the default of the mode. */
   readonly onChange: 'run' | 'template' | 'ignore' | undefined;
   /** Annotations that cannot be understood. */
@@ -92,6 +142,7 @@ export interface Intent {
 /** Who asked, as shown to people. */
 export function originText(origin: Origin): string {
   if (origin.by === 'flag') return origin.flag;
+  if (origin.by === 'config') return `ReloaderConfig ${origin.namespace}/${origin.name} ${origin.path}`;
   const text = annotationText(origin.key, origin.value);
   return origin.by === 'label' ? `label ${text}` : `${text} in ${placeText(origin.place)}`;
 }
@@ -108,6 +159,16 @@ export const quote = (text: string): string => JSON.stringify(text.length > 80 ?
 export const refuses = (refusal: Refusal, kind: SourceKind, name?: string): boolean =>
   (refusal.kind === undefined || refusal.kind === kind) &&
   (refusal.names === undefined || (name !== undefined && refusal.names.includes(name)));
+
+/** Whether a source is among those that are left out by name. */
+export const ignores = (
+  { ignored }: Pick<Limits, 'ignored'>,
+  ref: { readonly [K in keyof SourceRef]?: SourceRef[K] | undefined },
+): boolean =>
+  ignored.some(
+    ({ kind, name, namespace }) =>
+      kind === ref.kind && name === ref.name && (namespace === undefined || namespace === ref.namespace),
+  );
 
 /** Every element of every named list, with the kind of source that it names. */
 export function namedIn(asks: readonly Ask[]): { readonly kind: SourceKind; readonly pattern: NamePattern }[] {

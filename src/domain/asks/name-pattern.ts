@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { isSubdomain } from '../text/subdomain.ts';
 
 /** One element of a named list. */
 export interface NamePattern {
@@ -41,13 +42,25 @@ const MAX_SIZE = 65_536;
  * The patterns of a list. What makes its expressions too large, all of them together, is not compiled: who may edit one
  * workload must not take the time and the memory of all others.
  */
-export function patternsIn(text: string): readonly NamePattern[] {
+export const patternsIn = (text: string): readonly NamePattern[] => withinRoom(elements(text), namePattern);
+
+/**
+ * The patterns of names that are given one by one. What can be an object's name means this one; anything else is an
+ * expression that the whole name has to match. Too large: as above.
+ */
+export const wholePatterns = (texts: readonly string[]): readonly NamePattern[] =>
+  withinRoom(texts, (text) => {
+    if (isSubdomain(text)) return exactName(text);
+    return METACHARACTERS.test(text) ? wholeExpression(text) : unusable(text, 'no object can have this name');
+  });
+
+function withinRoom(texts: readonly string[], pattern: (text: string) => NamePattern): readonly NamePattern[] {
   let room = MAX_SIZE;
-  return elements(text).map((element) => {
-    const size = METACHARACTERS.test(element) ? sizeOf(element) : 0;
-    if (size > room) return unusable(element, 'too large');
+  return texts.map((text) => {
+    const size = METACHARACTERS.test(text) ? sizeOf(text) : 0;
+    if (size > room) return unusable(text, 'too large');
     room -= size;
-    return namePattern(element);
+    return pattern(text);
   });
 }
 
@@ -83,10 +96,15 @@ const unusable = (text: string, error: string): NamePattern => ({
   error,
 });
 
-function expression(text: string): NamePattern {
+/** Stakater puts `^` and `$` around the text without a group and searches for that: `foo|bar` means `^foo` or `bar$`. */
+const expression = (text: string): NamePattern => matcher(text, `^${text}$`, (program, name) => program.test(name));
+
+const wholeExpression = (text: string): NamePattern => matcher(text, text, (program, name) => program.testExact(name));
+
+function matcher(text: string, expr: string, test: (program: RE2JS, name: string) => boolean): NamePattern {
   try {
-    compiled(text);
-    return { text, matches: (name) => compiled(text).test(name), literal: undefined, error: undefined };
+    compiled(expr);
+    return { text, matches: (name) => test(compiled(expr), name), literal: undefined, error: undefined };
   } catch (error) {
     return unusable(text, reasonOf(error));
   }
@@ -97,17 +115,16 @@ const COMPILED_SIZE = 2 * MAX_SIZE;
 const programs = new Map<string, RE2JS>();
 let programsSize = 0;
 
-/** Stakater puts `^` and `$` around the text without a group and searches for that: `foo|bar` means `^foo` or `bar$`. */
-function compiled(text: string): RE2JS {
-  const known = programs.get(text);
+function compiled(expr: string): RE2JS {
+  const known = programs.get(expr);
   if (known !== undefined) return known;
-  const program = RE2JS.compile(`^${text}$`);
-  const size = sizeOf(text);
+  const program = RE2JS.compile(expr);
+  const size = sizeOf(expr);
   if (programsSize + size > COMPILED_SIZE) {
     programs.clear();
     programsSize = 0;
   }
-  programs.set(text, program);
+  programs.set(expr, program);
   programsSize += size;
   return program;
 }

@@ -7,6 +7,7 @@ import {
   ON_CHANGE,
   QUIET_PERIOD,
   RECORD,
+  RELOADED_AT,
   RETRY,
   ROLLOUT_STRATEGY,
 } from '../../api/annotations.ts';
@@ -134,6 +135,7 @@ export function ownKeys(keys: AnnotationKeys): readonly string[] {
     keys.pausedAt,
     ROLLOUT_STRATEGY,
     RECORD,
+    RELOADED_AT,
     QUIET_PERIOD,
     MAX_WAIT,
     ON_CHANGE,

@@ -69,6 +69,14 @@ const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[
   },
   'on-change-ignore': (q) => [[set(q, 'metadata', ON_CHANGE, 'run')]],
   'disabled-by-label': (q) => [disablingLabels(q).map((key) => unlabel(q, key))],
+  'left-out': (q) => [
+    [
+      {
+        text: `take ${theSource(q)} out of ignoreResources of the ReloaderConfig, or give it the labels of matchLabels`,
+        after: undefined,
+      },
+    ],
+  ],
   'not-used': (q) =>
     q.workload.containers.length === 0
       ? [[{ text: `give ${theWorkload(q)} a container`, after: undefined }]]

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import { policyOf, workloadOf } from '../../../test/conformance/given.ts';
+import { verdict } from '../../../test/support/telling-world.ts';
 import { DEFAULT_KEYS } from '../../api/annotations.ts';
 import { type KindName, kindNamed, type WorkloadKind } from '../../api/kinds.ts';
+import type { RolloutStrategy } from '../asks/ask.ts';
 import { parseWorkload } from '../workload/parse-workload.ts';
 import { actionFor } from './effect.ts';
 import { judge } from './judge.ts';
@@ -75,4 +78,38 @@ test.each([
   ['Job', { template: AUTO, status: DONE, compat: true }, 'replace'],
 ] as const)('%s %j: %s', (kind, given, expected) => {
   expect(action(kind, given)).toBe(expected);
+});
+
+const asked = (
+  kindName: KindName,
+  annotated: 'rollout' | 'restart',
+  asks: readonly (RolloutStrategy | undefined)[],
+) => {
+  const kind = kindNamed(kindName) as WorkloadKind;
+  const metadata = { annotations: { 'reloader.stakater.com/rollout-strategy': annotated } };
+  const verdicts = asks.map((rolloutStrategy) => ({
+    ...verdict,
+    ask: { ...verdict.ask, overrides: { rolloutStrategy } },
+  }));
+  const workload = workloadOf({ kind: kindName, metadata: metadata.annotations });
+  return actionFor(kind, workload, verdicts, policyOf());
+};
+
+test.each<[KindName, 'rollout' | 'restart', readonly (RolloutStrategy | undefined)[], string]>([
+  ['Deployment', 'rollout', ['restart'], 'evict'],
+  ['StatefulSet', 'rollout', ['restart', 'restart'], 'evict'],
+  ['DaemonSet', 'rollout', ['restart'], 'evict'],
+  ['DeploymentConfig', 'rollout', ['restart'], 'evict'],
+  // One patch serves all.
+  ['Deployment', 'rollout', ['restart', 'rollout'], 'patch'],
+  ['Deployment', 'rollout', ['restart', undefined], 'patch'],
+  // The annotation is about Rollouts only, and a ReloaderConfig comes before it.
+  ['Deployment', 'restart', [undefined], 'patch'],
+  ['Rollout', 'rollout', ['restart'], 'restart'],
+  ['Rollout', 'restart', ['rollout'], 'patch'],
+  ['Rollout', 'restart', [undefined, 'restart'], 'restart'],
+  ['CronJob', 'rollout', ['restart'], 'run'],
+  ['Job', 'rollout', ['restart'], 'replace'],
+])('%s, annotated %s, asked %j: %s', (kind, annotated, asks, expected) => {
+  expect(asked(kind, annotated, asks)).toBe(expected);
 });

@@ -4,8 +4,11 @@ import { askingKeys } from '../asks/slips.ts';
 import type { Workload } from '../workload/workload.ts';
 import type { Policy, Verdict } from './verdict.ts';
 
-/** `restart`: by the object's own restart field, template untouched. `none`: nothing is to be done, now or later. */
-export type Action = Effect | 'restart' | 'none';
+/**
+ * Template untouched: `restart` by the object's own restart field, `evict` by evicting its pods. `none`: nothing is to be
+ * done, now or later.
+ */
+export type Action = Effect | 'restart' | 'evict' | 'none';
 
 /** How a change that rolls this workload is carried out. */
 export function actionFor(
@@ -14,8 +17,8 @@ export function actionFor(
   verdicts: readonly Verdict[],
   policy: Policy,
 ): Action {
-  if (kind.kind === 'Rollout' && workload.intent.rolloutStrategy === 'restart') return 'restart';
-  if (policy.compat || kind.effect === 'patch') return kind.effect;
+  if (kind.effect === 'patch') return patchAction(kind, workload, verdicts);
+  if (policy.compat) return kind.effect;
   const { onChange } = workload.intent;
   if (kind.effect === 'run') {
     if (onChange === 'template') return 'patch';
@@ -24,6 +27,17 @@ export function actionFor(
   // The next run of a CronJob has the new data anyway; a run that it has started goes on with the data it began with.
   const isLeft = workload.finished || workload.owner?.kind === 'CronJob';
   return isLeft && !asksItself(workload, verdicts, policy.keys) ? 'none' : 'replace';
+}
+
+/** Pods are replaced without a new template only if nobody wants a new one: one patch serves all. */
+function patchAction({ kind, effect }: WorkloadKind, { intent }: Workload, verdicts: readonly Verdict[]): Action {
+  const usual = kind === 'Rollout' ? intent.rolloutStrategy : 'rollout';
+  const isRestart = verdicts.every((verdict) => {
+    const asked = verdict.reload ? verdict.ask.overrides.rolloutStrategy : undefined;
+    return (asked ?? usual) === 'restart';
+  });
+  if (!isRestart) return effect;
+  return kind === 'Rollout' ? 'restart' : 'evict';
 }
 
 /**

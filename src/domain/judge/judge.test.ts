@@ -4,7 +4,8 @@ import { type Given, podUsing, policyOf, workloadOf } from '../../../test/confor
 import { DEFAULT_KEYS, ON_CHANGE } from '../../api/annotations.ts';
 import { SOURCE_KINDS } from '../../api/sources.ts';
 import type { Ask } from '../asks/ask.ts';
-import { interests, judge } from './judge.ts';
+import { interests } from './interests.ts';
+import { judge } from './judge.ts';
 import type { JudgedSource, Policy, Verdict } from './verdict.ts';
 
 const { auto, search, named, typedAuto, exclude, pausePeriod } = DEFAULT_KEYS;
@@ -212,7 +213,7 @@ test('whatever rolls is in the reverse index', () => {
       const { literal, patterns } = interests(workload, policy);
       const known =
         literal.some((ref) => ref.kind === kind && ref.name === name) ||
-        patterns.some((entry) => entry.kind === kind && entry.pattern.matches?.(name));
+        patterns.some((entry) => entry.kind === kind && entry.pattern?.matches?.(name));
       if (judge(workload, { ref: { kind, name }, ignored, matchable }, policy).reload) expect(known).toBe(true);
     }),
     { numRuns: 500 },
@@ -222,8 +223,36 @@ test('whatever rolls is in the reverse index', () => {
 test('a workload that asked for nothing has no interests, unless all are reloaded', () => {
   expect(interests(workloadOf({ pod }), policyOf())).toEqual({ literal: [], patterns: [] });
   expect(interests(workloadOf({ pod }), policyOf({ autoReloadAll: true })).literal).toEqual([
-    { kind: 'ConfigMap', name: 'cm' },
+    { kind: 'ConfigMap', namespace: 'shop', name: 'cm' },
   ]);
+});
+
+test('what a config limits is not left out where nobody uses it', () => {
+  const workload = workloadOf({ pod });
+  const [kind, limits] = [
+    'ConfigMap',
+    { labels: [{ key: 'a', operator: 'exists', values: [] }], ignored: [], mustBeUsed: false },
+  ] as const;
+  const origin = { by: 'config', namespace: 'shop', name: 'c', path: 'spec.autoReloadAll' } as const;
+  const ask: Ask = { because: 'reloader-config', origin, wants: { what: 'used', kind }, overrides: {}, limits };
+  const asking = { ...workload, intent: { ...workload.intent, asks: [ask] } };
+  const because = (name: string) => judge(asking, { ...cm, ref: { kind, name } }, policyOf()).because;
+  expect([because('cm'), because('other')]).toEqual(['left-out', 'not-used']);
+});
+
+test('it is silent only if all who want it are', () => {
+  const workload = workloadOf({ metadata: { [named.ConfigMap]: 'cm' }, pod });
+  const [own] = workload.intent.asks;
+  const asking = (...asks: (Ask | undefined)[]) => {
+    const all = asks.filter((ask) => ask !== undefined);
+    return judge({ ...workload, intent: { ...workload.intent, asks: all } }, cm, policyOf());
+  };
+  const silent = own && { ...own, isSilent: true as const };
+  const other = own && { ...own, wants: { ...own.wants, kind: 'Secret' as const } };
+  expect(asking(silent, silent)).toMatchObject({ isSilent: true });
+  expect(asking(silent, other)).toMatchObject({ isSilent: true });
+  expect(asking(silent, own)).toMatchObject({ isSilent: undefined });
+  expect(asking(own, silent)).toMatchObject({ isSilent: undefined });
 });
 
 test('what is excluded, forbidden or left to itself is no interest', () => {

@@ -1,7 +1,7 @@
-import type { SourceKind } from '../../api/sources.ts';
-import { type Ask, namedIn, type Refusal, refuses } from '../asks/ask.ts';
-import { matchesOne, type NamePattern } from '../asks/name-pattern.ts';
+import { type Ask, ignores, type Refusal, refuses, type Wants } from '../asks/ask.ts';
+import { matchesOne } from '../asks/name-pattern.ts';
 import { isInForce } from '../asks/reload-all-flag.ts';
+import { matches } from '../text/selector.ts';
 import type { Workload } from '../workload/workload.ts';
 import { curesOf } from './cure.ts';
 import type { JudgedSource, NoReason, Policy, Verdict } from './verdict.ts';
@@ -21,14 +21,13 @@ export function judge(workload: Workload, source: JudgedSource, policy: Policy):
 }
 
 function refusalOf(question: Question): Verdict | undefined {
-  const { workload, source, isForeign } = question;
+  const { workload, source } = question;
   if (source.ignored) return no(question, 'source-ignored');
-  if (isForeign) return no(question, 'not-asked');
   const refusal = workload.intent.refusals.find((each) => refuses(each, source.ref.kind, source.ref.name));
   return refusal && no(question, refusal.because, refusal);
 }
 
-/** Annotations and flags are about the sources of the workload's own namespace, and only these can be used by a pod. */
+/** Only sources of the workload's own namespace can be used by a pod. */
 function questionOf(workload: Workload, source: JudgedSource, policy: Policy): Question {
   const { kind, namespace, name } = source.ref;
   const isForeign = namespace !== undefined && namespace !== workload.ref.namespace;
@@ -52,22 +51,38 @@ function answer(question: Question, asks: readonly Ask[]): Verdict {
 }
 
 /** Why an ask does not lead to a reload, the closest last. */
-const MISSES = ['not-asked', 'search-without-match', 'not-used', 'disabled-by-label'] as const;
+const MISSES = ['not-asked', 'search-without-match', 'not-used', 'left-out', 'disabled-by-label'] as const;
 type Miss = (typeof MISSES)[number];
 
 /** The container to be marked if this ask wants the source. */
-function containerFor(ask: Ask, { workload, source, policy, use, isForeign }: Question): number | Miss {
-  const { wants } = ask;
-  const { kind, name } = source.ref;
-  if (isForeign || wants.kind !== kind || !isInForce(ask, policy)) return 'not-asked';
-  if (wants.what === 'named') {
-    if (!matchesOne(wants.patterns, name)) return 'not-asked';
-    if (ask.disabledBy) return 'disabled-by-label';
-    // To be named is enough: what no container uses is marked in the first one.
-    return workload.containers.length === 0 ? 'not-used' : (use?.container ?? 0);
-  }
+function containerFor(ask: Ask, question: Question): number | Miss {
+  const { wants, limits } = ask;
+  const { workload, source, policy, use } = question;
+  if (!isInForce(ask, policy) || !isWanted(wants, question)) return 'not-asked';
+  if (isLeftOut(ask, question)) return 'left-out';
+  if (ask.disabledBy) return 'disabled-by-label';
+  // To be named is enough: what no container uses is marked in the first one.
+  const isEnough = wants.what === 'named' || wants.what === 'selected';
+  const isMissing = workload.containers.length === 0 || (limits?.mustBeUsed && !use);
+  if (isEnough) return isMissing ? 'not-used' : (use?.container ?? 0);
   if (wants.what === 'search' && !source.matchable) return 'search-without-match';
   return use?.container ?? 'not-used';
+}
+
+/** Whether the source is of the kind, in one of the namespaces, and one of those that are named or selected. */
+function isWanted(wants: Wants, { workload, source, isForeign }: Question): boolean {
+  const { kind, name, namespace = workload.ref.namespace } = source.ref;
+  if (wants.kind !== kind) return false;
+  if (wants.what !== 'named' && wants.what !== 'selected') return !isForeign;
+  if (wants.namespaces ? !wants.namespaces.includes(namespace) : isForeign) return false;
+  return wants.what === 'named' ? matchesOne(wants.patterns, name) : matches(wants.selector, source.labels ?? {});
+}
+
+/** Whether a source is kept out though it is wanted. Whoever wants what is used does not want what is not. */
+function isLeftOut({ wants, limits }: Ask, { workload, source, use }: Question): boolean {
+  if (!limits || (wants.what === 'used' && !use)) return false;
+  const { ref, labels = {} } = source;
+  return ignores(limits, { namespace: workload.ref.namespace, ...ref }) || !matches(limits.labels, labels);
 }
 
 /** An annotation that cannot be read, and where a guess could do harm, turns a yes into a no. */
@@ -79,11 +94,32 @@ function yes(question: Question, ask: Ask, container: number): Verdict {
     container,
     ask,
     strategy: ask.overrides.strategy ?? question.policy.reloadStrategy,
-    // Worked out when it is read: a change is judged several times, and told once.
+    // Worked out when they are read: a change is judged several times, and told once.
     get rule() {
       return ruleOfYes(question, ask);
     },
+    get isSilent() {
+      return isSilent(question, ask);
+    },
+    get askedSince() {
+      return earliest(wanting(question));
+    },
   };
+}
+
+/** One who wants an alert is enough: whoever may name the workloads of others could else hide what happens to them. */
+function isSilent(question: Question, ask: Ask): true | undefined {
+  return ask.isSilent && wanting(question).every((each) => each.isSilent) ? true : undefined;
+}
+
+/** All who ask for the source, of whom the first decides. */
+const wanting = (question: Question): readonly Ask[] =>
+  question.workload.intent.asks.filter((ask) => typeof containerFor(ask, question) === 'number');
+
+/** Since when at least one of them asks; undefined: as long as the workload exists. */
+export function earliest(asking: readonly { readonly askedSince?: string | undefined }[]): string | undefined {
+  const times = asking.map(({ askedSince }) => askedSince);
+  return times.includes(undefined) ? undefined : times.sort()[0];
 }
 
 const no = (question: Question, because: NoReason, by?: Ask | Refusal): Verdict => new No(question, because, by);
@@ -108,32 +144,4 @@ class No {
   get cures(): readonly string[] {
     return curesOf(this.#question, this.because, judge);
   }
-}
-
-/** Sources whose change could roll a workload: by name, some more than once, and by patterns that have to be tried. */
-export interface Interests {
-  readonly literal: readonly { readonly kind: SourceKind; readonly name: string }[];
-  readonly patterns: readonly { readonly kind: SourceKind; readonly pattern: NamePattern }[];
-}
-
-/** What a reverse index needs: `judge` says no to every source that is not among these. */
-export function interests(workload: Workload, policy: Policy): Interests {
-  const { intent, containers, references, ref } = workload;
-  // One too many does no harm: as SAP, not everything that is refused is.
-  const refusals = policy.sapCompat ? [] : intent.refusals;
-  const isRefused = (kind: SourceKind, name?: string): boolean =>
-    refusals.some((refusal) => refuses(refusal, kind, name));
-  const isDeaf = policy.ignoredKinds.has(ref.kind) || containers.length === 0;
-  const asks = isDeaf ? [] : intent.asks.filter((ask) => isInForce(ask, policy) && !isRefused(ask.wants.kind));
-  const named = namedIn(asks);
-  const used = asks.flatMap(({ wants: { what, kind } }) =>
-    what === 'named' ? [] : references.filter((use) => use.kind === kind && use.container !== undefined),
-  );
-  const names = named.map(({ kind, pattern }) => ({ kind, name: pattern.literal }));
-  return {
-    literal: [...names, ...used].flatMap(({ kind, name }) =>
-      name === undefined || isRefused(kind, name) ? [] : { kind, name },
-    ),
-    patterns: named.filter(({ pattern }) => pattern.literal === undefined && pattern.matches !== undefined),
-  };
 }

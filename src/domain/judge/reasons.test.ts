@@ -8,6 +8,7 @@ const YES: Readonly<Record<YesReason, true>> = {
   'search-match': true,
   auto: true,
   'typed-auto': true,
+  'reloader-config': true,
   'auto-reload-all': true,
 };
 const NO: Readonly<Record<NoReason, true>> = {
@@ -17,6 +18,7 @@ const NO: Readonly<Record<NoReason, true>> = {
   'auto-false': true,
   'on-change-ignore': true,
   'disabled-by-label': true,
+  'left-out': true,
   'not-used': true,
   'search-without-match': true,
   'not-asked': true,

@@ -1,4 +1,4 @@
-import { type Ask, annotationText, originText, placeText, type Refusal } from '../asks/ask.ts';
+import { type Ask, annotationText, ignores, originText, placeText, type Refusal } from '../asks/ask.ts';
 import { type AskingTexts, askingTexts } from '../asks/workload-annotations.ts';
 import type { Reference, Workload } from '../workload/workload.ts';
 import type { JudgedSource, NoReason, Policy } from './verdict.ts';
@@ -20,11 +20,14 @@ export function ruleOfYes(question: Question, { origin, wants }: Ask): string {
   switch (wants.what) {
     case 'named': {
       const element = wants.patterns.find((pattern) => pattern.matches?.(question.source.ref.name))?.text ?? '';
-      const isWhole = element === '' || (origin.by === 'annotation' && origin.value === element);
+      const { name } = question.source.ref;
+      const isWhole = element === '' || (origin.by === 'annotation' ? origin.value === element : element === name);
       return `${who} names it${isWhole ? '' : ` by ${JSON.stringify(element)}`}`;
     }
     case 'search':
       return `${who}, ${theSource(question)} carries ${matchText(question)}, and ${usage(question)}`;
+    case 'selected':
+      return `${who} matches its labels`;
     case 'used':
       return `${who}, and ${usage(question)}`;
   }
@@ -42,8 +45,9 @@ const NO_RULES: Readonly<Record<NoReason, NoRule>> = {
   excluded: (_, who) => `${who} leaves it out`,
   'auto-false': (_, who) => `${who} forbids every reload`,
   'on-change-ignore': (_, who) => who,
+  'left-out': (q, _, by) => leftOutRule(q, by),
   'disabled-by-label': (_, who, by) => `${switchOf(by)} switches ${who} off`,
-  'not-used': (q) => `${notUsedRule(q)}${hides(q)}`,
+  'not-used': (q, who, by) => `${notUsedRule(q, who, by)}${hides(q)}`,
   'search-without-match': (q, who) => `${who}, but ${theSource(q)} does not carry ${matchText(q)}${hides(q)}`,
   'not-asked': (q) => `${notAskedRule(q)}${hides(q)}`,
   'invalid-annotation': (q) =>
@@ -56,7 +60,17 @@ const NO_RULES: Readonly<Record<NoReason, NoRule>> = {
 const switchOf = (by: Ask | Refusal | undefined): string =>
   by && 'disabledBy' in by && by.disabledBy ? originText(by.disabledBy) : '';
 
-function notUsedRule(question: Question): string {
+/** By whom, and by which of its fields. */
+function leftOutRule(question: Question, by: Ask | Refusal | undefined): string {
+  if (!by || !('limits' in by) || !by.limits || by.origin.by !== 'config') return '';
+  const isNamed = ignores(by.limits, { namespace: question.workload.ref.namespace, ...question.source.ref });
+  const who = originText({ ...by.origin, path: isNamed ? 'spec.ignoreResources' : 'spec.matchLabels' });
+  return isNamed ? `${who} leaves it out` : `${who}: ${theSource(question)} does not have these labels`;
+}
+
+function notUsedRule(question: Question, who: string, by: Ask | Refusal | undefined): string {
+  const isConfigs = by?.origin.by === 'config' && question.workload.containers.length > 0;
+  if (isConfigs) return `${who} asks for what the pod template names, and it does not name it`;
   if (question.workload.containers.length === 0) return 'the pod template has no containers';
   if (question.use?.via === 'unmounted-volume') return 'no container mounts the volume that holds it';
   return 'no container uses it, and it is not named';

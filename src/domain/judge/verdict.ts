@@ -8,6 +8,7 @@ export type NoReason =
   | 'source-ignored'
   | Refusal['because']
   | 'disabled-by-label'
+  | 'left-out'
   | 'not-used'
   | 'search-without-match'
   | 'not-asked'
@@ -25,6 +26,10 @@ export type Verdict =
       readonly ask: Ask;
       /** How the change is marked. */
       readonly strategy: Strategy;
+      /** Nobody who asks for this wants an alert about it. */
+      readonly isSilent?: true | undefined;
+      /** Since when somebody asks for this, RFC 3339; undefined: as long as the workload exists. */
+      readonly askedSince?: string | undefined;
     }
   | {
       readonly reload: false;
@@ -40,6 +45,8 @@ export interface JudgedSource {
   readonly ref: { readonly kind: SourceKind; readonly namespace?: string | undefined; readonly name: string };
   readonly ignored: boolean;
   readonly matchable: boolean;
+  /** Undefined: none. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What the flags decide about every workload; the annotation keys, for a verdict names the one that decided. */

@@ -20,6 +20,8 @@ export interface LedgerRecord extends Partial<KeptTemplates> {
   readonly revision?: string;
   /** Not all sources are mentioned: there are more than an annotation can hold. */
   readonly partial?: true;
+  /** A ReloaderConfig asks: the marks serve somebody though no annotation does. */
+  readonly configs?: true;
 }
 
 /** A template in few letters, and the resource version since which there may be pods of it. */

@@ -25,8 +25,11 @@ interface ForSources {
 }
 
 interface Outcomes {
-  /** Its template was patched, it was restarted, or a CronJob was run; then with the Job, if it is known. */
-  rolled: Delivery & { readonly job: NewJob | undefined };
+  /**
+   * Its template was patched, it was restarted, or a CronJob was run; then with the Job, if it is known. `evicted`: how many
+   * pods others have taken the place of, with the template as it is.
+   */
+  rolled: Delivery & { readonly job: NewJob | undefined; readonly evicted?: number | undefined };
   /** A Job was deleted and created anew. */
   replaced: Delivery & { readonly job: NewJob };
   /** Nothing was written: the template has the mark already, or nothing is to happen to a workload like this. */

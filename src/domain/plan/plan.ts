@@ -44,6 +44,11 @@ export interface RestartPlan extends Write {
   readonly do: 'restart';
 }
 
+/** Its pods are evicted one after the other, with the template as it is. */
+export interface EvictPlan extends Write {
+  readonly do: 'evict';
+}
+
 interface FromTemplate extends Write {
   readonly edit: TemplateEdit;
 }
@@ -58,4 +63,4 @@ export interface ReplacePlan extends FromTemplate {
   readonly do: 'replace';
 }
 
-export type WritePlan = PatchPlan | RestartPlan | RunPlan | ReplacePlan;
+export type WritePlan = PatchPlan | RestartPlan | EvictPlan | RunPlan | ReplacePlan;

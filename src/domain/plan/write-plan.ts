@@ -35,11 +35,14 @@ export function planWrite(state: WorkloadState, changes: readonly Change[], fact
   const action = actionFor(kind, workload, verdicts, policy);
   if (action === 'none') return { do: 'skip', changes, why: 'left-alone' };
   const strategy = strategyOf(changes, policy);
+  // Of what SAP's annotations list, the template has to tell.
+  if (action === 'evict' && !listsOf(workload, changes)) return { do: 'evict', changes, strategy, now };
   const edit = editFor(state, changes, strategy, facts);
-  // Upstream looks at the template even where it does not write it.
-  if (action === 'restart' && (edit || !policy.compat)) return { do: 'restart', changes, strategy, now };
+  // Upstream looks at the template even where it does not write it. What a config asks for, it does not know.
+  const isUpstream = policy.compat && verdicts.some(({ ask }) => ask.overrides.rolloutStrategy === undefined);
+  if (action === 'restart' && (edit || !isUpstream)) return { do: 'restart', changes, strategy, now };
   if (edit === undefined || action === 'restart') return { do: 'skip', changes, why: 'nothing-to-write' };
-  if (action === 'patch') return { do: 'patch', changes, strategy, now, edit, isPaused };
+  if (action === 'patch' || action === 'evict') return { do: 'patch', changes, strategy, now, edit, isPaused };
   return action === 'run'
     ? { do: 'run', changes, strategy, now, edit }
     : { do: 'replace', changes, strategy, now, edit };

@@ -6,8 +6,21 @@ export interface Fingerprint {
   readonly mark: string;
 }
 
+export type Labels = Readonly<Record<string, string>>;
+
+export const NO_LABELS: Labels = {};
+
+/** What the rules read of a source. */
+export interface SourceFlags {
+  /** The ignore annotation says exactly "true". */
+  readonly ignored: boolean;
+  /** The match annotation says exactly "true". */
+  readonly matchable: boolean;
+  readonly labels: Labels;
+}
+
 /** A ConfigMap, Secret or SecretProviderClass as it is kept: without its data. */
-export interface Source {
+export interface Source extends SourceFlags {
   readonly ref: SourceRef;
   /** Of the object; '' for a SecretProviderClass of which only the pods that mount it are known. */
   readonly uid: string;
@@ -18,8 +31,4 @@ export interface Source {
   readonly editedAt?: string | undefined;
   /** When it was created; undefined: nobody looked. */
   readonly bornAt?: string | undefined;
-  /** The ignore annotation says exactly "true". */
-  readonly ignored: boolean;
-  /** The match annotation says exactly "true". */
-  readonly matchable: boolean;
 }

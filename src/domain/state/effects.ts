@@ -1,6 +1,7 @@
 import type { SourceRef } from '../../api/sources.ts';
 import type { Outcome } from '../outcome/outcome.ts';
 import type { Workload } from '../workload/workload.ts';
+import type { TemplateNews } from './template-changes.ts';
 
 /** What the transitions of a workload's state ask of the outside. */
 export interface Effects {
@@ -18,7 +19,7 @@ export interface Effects {
   readonly undelivered: SourceRef[];
 }
 
-export const noEffects = (): Effects => ({
+const noEffects = (): Effects => ({
   isLedgerMoved: false,
   isDue: false,
   toRead: [],
@@ -26,6 +27,29 @@ export const noEffects = (): Effects => ({
   reverted: [],
   undelivered: [],
 });
+
+/** Effects until somebody takes them. */
+export class AskedEffects {
+  #effects: Effects | undefined;
+
+  get all(): Effects {
+    this.#effects ??= noEffects();
+    return this.#effects;
+  }
+
+  note({ isLedgerMoved, taken }: TemplateNews): void {
+    if (!isLedgerMoved) return;
+    this.all.isLedgerMoved = true;
+    this.all.reverted.push(...taken.again);
+    this.all.undelivered.push(...taken.givenUp);
+  }
+
+  take(): Effects | undefined {
+    const effects = this.#effects;
+    this.#effects = undefined;
+    return effects;
+  }
+}
 
 export function outcomesOf(
   workload: Workload,

@@ -1,6 +1,6 @@
 import { CONFIG_HASH, LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
-import type { StakaterStrategy, Strategy } from '../asks/ask.ts';
+import type { StakaterStrategy } from '../asks/ask.ts';
 import { ABSENT, type Applied } from '../ledger/applied.ts';
 import { refOf, type SourceId } from '../ledger/source-id.ts';
 import type { Change } from '../outcome/change.ts';
@@ -10,6 +10,7 @@ import type { Workload } from '../workload/workload.ts';
 import { hashSays, OwnHash } from './own-hash.ts';
 import type { SourcePast, StateRules } from './source-past.ts';
 import { SparseMap } from './sparse-map.ts';
+import type { Comparison } from './transitions.ts';
 
 /** A write of ours that the server accepted. */
 export interface OwnWrite {
@@ -37,7 +38,7 @@ function isMarked(workload: Workload, ref: SourceRef, strategy: StakaterStrategy
 
 /** One source of a workload, as it is marked and believed. */
 interface Marked {
-  readonly strategy: Strategy;
+  readonly strategy: Comparison['strategy'];
   readonly applied?: Applied;
 }
 
@@ -51,8 +52,12 @@ export function isSettledByMark(
   { strategy, applied }: Marked,
   { compat, sources }: StateRules,
 ): boolean {
+  // A restart leaves the template alone: the marks on it are of some earlier time.
+  if (strategy === undefined) return false;
   // Upstream's annotation is written for each event, and to be created is one.
   if (!compat || strategy === 'config-hash' || (strategy === 'annotations' && applied === ABSENT)) return false;
+  // One of another namespace shares its mark with one of the workload's own.
+  if (ref.namespace !== workload.ref.namespace) return false;
   return isMarked(workload, ref, strategy, sources);
 }
 

@@ -1,6 +1,8 @@
 import type { SourceRef } from '../../api/sources.ts';
 import { ABSENT, type Applied, type Lifecycle, UNKNOWN } from '../ledger/applied.ts';
+import type { Restart } from '../ledger/restart.ts';
 import { refOf, type SourceId, sourceId } from '../ledger/source-id.ts';
+import type { Change } from '../outcome/change.ts';
 import type { Workload } from '../workload/workload.ts';
 import { hadOf, RecentTemplates, type SeenTemplate } from './recent-templates.ts';
 import { isOrdered, type StateRules } from './source-past.ts';
@@ -23,6 +25,8 @@ export interface TemplateTime {
 
 export const UNKNOWN_TIME: TemplateTime = { after: -1, upTo: -1 };
 
+const broughtBy = (restart: Restart | undefined): SourceId[] => Object.keys(restart?.changes ?? {}) as SourceId[];
+
 /** What the pods of a workload run with, which follows from when they were made. */
 export class PodData {
   /** For each source that would roll the workload. */
@@ -32,9 +36,13 @@ export class PodData {
   readonly #namespace: string;
   /** Of these, those that count when they come and when they go: to be absent is then data like any other. */
   readonly #counted = new SparseMap<SourceId, true>();
+  /** Of these, those that count from a version on which was told before all that came before it. */
+  readonly #countsAfter = new SparseMap<SourceId, number>();
   /** Settled because another writer's template is newer: open again if that template goes. */
   readonly #byAnother = new SparseMap<SourceId, true>();
   #template: TemplateTime;
+  /** Where our write started from, and what the pods of that template run with. */
+  #writing: { readonly from: SeenTemplate | undefined; readonly had: ReadonlyMap<SourceId, Applied> } | undefined;
   /** Versions between which pods were last being replaced; without an end while they are. */
   #replaced: { readonly from: number; readonly to: number };
 
@@ -88,6 +96,24 @@ export class PodData {
     return data === ABSENT && !this.#counted.has(id);
   }
 
+  /** What a source held up to a version is no change. */
+  countsAfter(id: SourceId, version: number | undefined): void {
+    const isKnown = version !== undefined && Number.isFinite(version) && isOrdered(this.#rules);
+    if (isKnown) this.#countsAfter.set(id, version);
+    else this.#countsAfter.delete(id);
+  }
+
+  /** Others come, or some that were there before: what they run with is told by their age, not by who asks. */
+  podsChange(): void {
+    this.#countsAfter.clear();
+  }
+
+  /** Whether the present data of a source is of that time, though we heard of it only later. */
+  isFromBefore(ref: SourceRef): boolean {
+    const after = this.#countsAfter.get(sourceId(ref, this.#namespace));
+    return after !== undefined && this.#rules.sources.since(ref) <= after;
+  }
+
   /** Whether new pods, whoever made them, run with the present data of a source already. */
   isBrought(ref: SourceRef, applied: Applied, current: Applied): boolean {
     const { sources } = this.#rules;
@@ -103,8 +129,40 @@ export class PodData {
     this.#byAnother.set(id, true);
   }
 
-  settledByUs(): void {
-    this.#byAnother.clear();
+  /** Our write is on its way: what is seen meanwhile says nothing about it. */
+  get isWriting(): boolean {
+    return this.#writing !== undefined;
+  }
+
+  writeBegan(): void {
+    this.#writing = { from: this.templates.newest, had: new Map(this.applied) };
+  }
+
+  writeEnded(): void {
+    this.#writing = undefined;
+  }
+
+  writeAccepted(changes: readonly Change[], isTemplate: boolean): void {
+    const { from, had } = this.#writing ?? {};
+    this.#writing = undefined;
+    if (isTemplate) {
+      this.#byAnother.clear();
+      this.templates.wroteNew();
+    }
+    if (from) from.had ??= had;
+    for (const { id, current } of changes) this.applied.set(id, current);
+  }
+
+  /** Some pods may have the data that a restart brings, and some may not: to go back to what there was is a change, too. */
+  open(restart: Restart | undefined): void {
+    for (const id of broughtBy(restart)) if (this.applied.has(id)) this.applied.set(id, UNKNOWN);
+  }
+
+  /** None of its pods has gone: what they `had` they have, unless more is known meanwhile. */
+  close(restart: Restart | undefined, had: ReadonlyMap<SourceId, Applied>): void {
+    for (const id of broughtBy(restart)) {
+      if (this.applied.get(id) === UNKNOWN) this.applied.set(id, had.get(id) ?? UNKNOWN);
+    }
   }
 
   /** New pods began with what there was when they were made, which need not be what there is now. */

@@ -20,8 +20,6 @@ export interface TemplateSighting extends Sighting {
   readonly after: Workload;
   /** First version at which it can have been so. */
   readonly moment: number;
-  /** A write of ours is on its way: what is seen meanwhile says nothing about our marks. */
-  readonly isWriting: boolean;
 }
 
 /** What a template says that was seen. */
@@ -73,7 +71,7 @@ function templateReplaced(parts: TemplateParts, sighting: TemplateSighting): Tem
   const isReturn = known.length > 0 || (!isOurs && templates.unseenAfter !== undefined);
   const replacesPods = kindNamed(after.ref.kind)?.effect === 'patch';
   if (isReturn && replacesPods) pods.returned(known, when);
-  const taken = isOurs || sighting.isWriting ? NONE : noticeRevert(parts, after);
+  const taken = isOurs || pods.isWriting ? NONE : noticeRevert(parts, after);
   const isReverted = isTaken(taken);
   if (!replacesPods || isReturn || (isReverted && !isEdited)) {
     return { isLedgerMoved: isReverted || (isReturn && replacesPods), taken };

@@ -2,6 +2,7 @@ import type { Strategy } from '../asks/ask.ts';
 import type { Applied, Lifecycle } from '../ledger/applied.ts';
 import type { KeptTemplate } from '../ledger/record.ts';
 import type { SourceId } from '../ledger/source-id.ts';
+import type { KeptReloads } from './own-reloads.ts';
 import type { TemplateTime } from './pod-data.ts';
 
 /**
@@ -35,6 +36,7 @@ export interface Movement {
 /** What the past says about a workload as a whole. */
 export interface Recalled {
   readonly seq: number;
+  readonly reloads: KeptReloads;
   readonly templates:
     | { readonly kept: readonly KeptTemplate[]; readonly applied: ReadonlyMap<SourceId, Applied> }
     | undefined;
@@ -43,10 +45,19 @@ export interface Recalled {
   readonly template: TemplateTime | undefined;
 }
 
+/** What another writer of ours has written down, beside what it applied. */
+export interface Adopted {
+  readonly seq: number;
+  readonly reloadedAt?: number | undefined;
+}
+
 /** How one source is to be compared with what the pods run with. */
 export interface Comparison {
-  readonly strategy: Strategy;
+  /** How it is marked in the template; undefined: not at all. */
+  readonly strategy: Strategy | undefined;
   readonly lifecycle: Lifecycle;
   /** What the pods began with, where we meet the source for the first time. */
   readonly begunWith: () => Applied;
+  /** Then what the source held up to this version is no change, however late we hear of it. */
+  readonly asOf?: number | undefined;
 }

@@ -1,16 +1,17 @@
 import type { SourceRef } from '../../api/sources.ts';
-import type { Strategy } from '../asks/ask.ts';
 import { type Applied, compare, UNKNOWN } from '../ledger/applied.ts';
+import type { Restart } from '../ledger/restart.ts';
 import { type SourceId, sourceId } from '../ledger/source-id.ts';
 import type { Change } from '../outcome/change.ts';
 import { isAlike, type Workload } from '../workload/workload.ts';
-import { type Effects, noEffects } from './effects.ts';
+import { AskedEffects, type Effects } from './effects.ts';
 import { markSays, OwnMarks, type OwnWrite } from './own-marks.ts';
+import { type KeptReloads, OwnReloads } from './own-reloads.ts';
 import { PodData, type TemplateTime } from './pod-data.ts';
-import type { RecentTemplates, SeenTemplate } from './recent-templates.ts';
+import type { RecentTemplates } from './recent-templates.ts';
 import { isOrdered, type StateRules } from './source-past.ts';
-import { isTaken, noticeRevert, type TemplateNews, templateSeen } from './template-changes.ts';
-import type { Comparison, Movement, Recalled, Sighting } from './transitions.ts';
+import { isTaken, noticeRevert, templateSeen } from './template-changes.ts';
+import type { Adopted, Comparison, Movement, Recalled, Sighting } from './transitions.ts';
 import { WaitingChanges } from './waiting-changes.ts';
 
 /**
@@ -25,17 +26,15 @@ export class WorkloadState {
   readonly born: number | undefined;
   /** Version up to which it was certainly not there: a listing showed it later, or not before our time (0). */
   readonly foundAfter: number;
+  readonly reloads: OwnReloads;
   readonly #rules: StateRules;
   readonly #pods: PodData;
   readonly #marks = new OwnMarks();
   readonly #waiting = new WaitingChanges();
   #workload: Workload;
   #editedAt: number;
-  #seq = 0;
-  /** Our write is on its way, from this template, whose pods run with this: what is seen meanwhile says nothing about it. */
-  #writing: { readonly from: SeenTemplate | undefined; readonly had: ReadonlyMap<SourceId, Applied> } | undefined;
   #isBlocked = false;
-  #effects: Effects | undefined;
+  readonly #effects = new AskedEffects();
 
   constructor(workload: Workload, rules: StateRules, born?: number, foundAfter = 0) {
     this.#workload = workload;
@@ -43,6 +42,7 @@ export class WorkloadState {
     this.born = born;
     this.foundAfter = foundAfter;
     this.#editedAt = born ?? 0;
+    this.reloads = new OwnReloads(workload);
     this.#pods = new PodData(workload, born, foundAfter, rules);
   }
 
@@ -57,9 +57,9 @@ export class WorkloadState {
   }
   /** Number of its newest record. */
   get seq(): number {
-    return this.#seq;
+    return this.reloads.seq;
   }
-  /** Version of the event with which its template or annotations last changed; 0 while it stands as listed. */
+  /** Version of the event with which its template or what is asked for it last changed; 0 while it stands as listed. */
   get editedAt(): number {
     return this.#editedAt;
   }
@@ -88,31 +88,38 @@ export class WorkloadState {
 
   /** What the transitions since the last call ask of the outside; undefined: nothing. */
   takeEffects(): Effects | undefined {
-    const effects = this.#effects;
-    this.#effects = undefined;
-    return effects;
+    return this.#effects.take();
   }
 
   /** A term began: the ledger says what was before. */
-  recall({ seq, templates, missedAfter, template }: Recalled): void {
-    this.#seq = Math.max(this.#seq, seq);
+  recall({ seq, reloads, templates, missedAfter, template }: Recalled): void {
+    this.reloads.numbered(seq);
+    this.reloads.recall(reloads);
     if (templates) this.#pods.templates.recall(templates.kept, templates.applied);
     if (missedAfter !== undefined) this.#pods.templates.missedAfter(missedAfter, this.#workload);
     if (template) this.#pods.templateWritten(template);
   }
 
   /** Another writer of ours, usually the leader before us, recorded what it did. */
-  adopt(seq: number, appliedTo: (id: SourceId) => Applied | undefined): void {
+  adopt({ seq, reloadedAt }: Adopted, said: Readonly<Partial<Record<SourceId, Applied>>>): void {
     for (const id of this.#pods.applied.keys()) {
-      const applied = appliedTo(id);
+      const applied = said[id];
       if (applied !== undefined) this.#pods.applied.set(id, applied);
     }
-    this.#seq = seq;
+    this.reloads.numbered(seq);
+    this.reloads.reloaded(reloadedAt);
   }
 
   /** We lead again, after others did: what they left on the template is not to be compared with what we wrote before them. */
-  termBegan(): void {
+  termBegan(kept: KeptReloads): void {
     this.#marks.forget();
+    this.reloads.recall(kept);
+    this.#pods.open(kept.restart);
+  }
+
+  /** At this version something else began to be asked for it. What its sources hold until then is no change. */
+  askedAnew(version: number): void {
+    this.#editedAt = Math.max(this.#editedAt, version);
   }
 
   /** A newer version of the object. */
@@ -130,17 +137,15 @@ export class WorkloadState {
     const isSpec = before.intent !== workload.intent || before.references !== workload.references;
     const isEdited = isSpec && !isAlike(before, workload);
     if (isEdited) this.#editedAt = moment;
+    if (before.fullTemplateDigest !== workload.fullTemplateDigest) this.#pods.podsChange();
     if (isEdited && sighting.by !== 'write') this.#isBlocked = false;
-    if (isSpec) {
-      const isWriting = this.#writing !== undefined;
-      this.#note(templateSeen(this.#parts, { ...sighting, before, after: workload, moment, isWriting }));
-    }
+    if (isSpec) this.#effects.note(templateSeen(this.#parts, { ...sighting, before, after: workload, moment }));
     if (isComplete) this.#pods.templates.onlyNewestLeft();
     return { moment, isSpec, isEdited, isComplete };
   }
 
   /** A source against what the pods run with, after all that is known about them: a difference waits. */
-  compare(ref: SourceRef, { strategy, lifecycle, begunWith }: Comparison, now: number): void {
+  compare(ref: SourceRef, { strategy, lifecycle, begunWith, asOf }: Comparison, now: number): void {
     const id = this.#idOf(ref);
     const current = this.#rules.sources.current(ref);
     this.#pods.heed(id, lifecycle);
@@ -148,33 +153,34 @@ export class WorkloadState {
       const begun = begunWith();
       // Nobody has looked at it yet: what the pods began with will be known when it is read.
       if (begun === UNKNOWN && current === UNKNOWN) {
-        this.#ask().toRead.push(ref);
+        this.#effects.all.toRead.push(ref);
         return;
       }
       this.#settle(id, begun);
+      this.#pods.countsAfter(id, asOf);
     }
     this.#reconsider(id, ref, strategy);
     const difference = compare(this.#pods.applied.get(id) ?? UNKNOWN, current, lifecycle);
-    if (difference === 'unread') this.#ask().toRead.push(ref);
+    if (difference === 'unread') this.#effects.all.toRead.push(ref);
     else if (difference === 'settle') this.#settle(id, current);
     else if (difference === 'same' || difference === 'keep') this.#waiting.delete(id);
     else this.#wait(id, current, now);
   }
 
   /** What the pods run with, if marks or what is known of their age say something else than what was believed. */
-  #reconsider(id: SourceId, ref: SourceRef, strategy: Strategy): void {
+  #reconsider(id: SourceId, ref: SourceRef, strategy: Comparison['strategy']): void {
     const current = this.#rules.sources.current(ref);
     const applied = this.#pods.applied.get(id) ?? UNKNOWN;
     const said = markSays(this.#workload, ref, { strategy, applied }, this.#rules);
-    if (said === 'current') {
-      this.#settle(id, current);
-    } else if (said === 'other') {
+    if (said === 'other') {
       this.#pods.applied.set(id, UNKNOWN);
+    } else if (said === 'current' || this.#pods.isFromBefore(ref)) {
+      this.#settle(id, current);
     } else if (this.#pods.isBrought(ref, applied, current)) {
       // Its own creation is nobody else's rollout: the change only arrived late.
       if (this.#pods.template.after !== this.born) {
         this.#pods.settledByAnother(id);
-        this.#ask().settledByAnother.push(ref);
+        this.#effects.all.settledByAnother.push(ref);
       }
       this.#settle(id, current);
     } else if (this.#pods.mayDiffer(ref, applied, current, this.#workload)) {
@@ -191,12 +197,12 @@ export class WorkloadState {
   forget(id: SourceId): void {
     this.#waiting.delete(id);
     this.#marks.renew(id);
-    if (this.#pods.applied.delete(id)) this.#ask().isLedgerMoved = true;
+    if (this.#pods.applied.delete(id)) this.#effects.all.isLedgerMoved = true;
   }
 
   /** What a source held from a version on is not known. */
   lostSightOf(ref: SourceRef, from: number): void {
-    if (this.#pods.lostSightOf(this.#idOf(ref), from)) this.#ask().isLedgerMoved = true;
+    if (this.#pods.lostSightOf(this.#idOf(ref), from)) this.#effects.all.isLedgerMoved = true;
   }
 
   /** A Job was started from a CronJob, for all that had changed until then. */
@@ -212,36 +218,42 @@ export class WorkloadState {
   /** The pods have the data of a change already, by a rollout whose writer could not tell. */
   delivered({ id, ref, current }: Change): void {
     this.#settle(id, current);
-    this.#ask().settledByAnother.push(ref);
+    this.#effects.all.settledByAnother.push(ref);
+  }
+
+  /** Its pods are counted, and are going to be evicted. */
+  restarting(restart: Restart): void {
+    this.reloads.restarting(restart);
+    this.#pods.open(restart);
+  }
+
+  /** That could not be written down: none of them goes, and all is as it was. `had`: what was applied. */
+  notRestarting(before: Restart | undefined, had: WorkloadState['applied']): void {
+    this.#pods.close(this.reloads.restart, had);
+    this.reloads.recall({ restart: before });
   }
 
   writeBegan(): void {
-    this.#writing = { from: this.#pods.templates.newest, had: new Map(this.#pods.applied) };
+    this.#pods.writeBegan();
   }
 
   /** The server did not take it, or nobody knows: whatever waits still waits. */
   writeEnded(): void {
-    this.#writing = undefined;
+    this.#pods.writeEnded();
   }
 
   /** The server took our PATCH. `write` is undefined where the template was not touched. */
   writeAccepted(changes: readonly Change[], write: OwnWrite | undefined, seq: number): void {
-    const { from, had } = this.#writing ?? {};
-    this.#writing = undefined;
-    this.#number(seq);
-    if (write) {
-      this.#marks.wrote(write, this.#workload.ref.namespace);
-      this.#pods.settledByUs();
-      this.#pods.templates.wroteNew();
-    }
-    if (from) from.had ??= had;
-    for (const { id, current } of changes) this.#pods.applied.set(id, current);
+    this.reloads.numbered(seq);
+    if (write) this.#marks.wrote(write, this.#workload.ref.namespace);
+    this.#pods.writeAccepted(changes, write !== undefined);
   }
 
   /** All that was to be done about these changes is done, under this number. What came meanwhile still waits. */
   settled(changes: readonly Change[], seq: number): void {
     const { sources } = this.#rules;
-    this.#number(seq);
+    this.reloads.numbered(seq);
+    this.reloads.restartEnded();
     for (const { id, current, ref, since } of changes) {
       this.#pods.applied.set(id, current);
       // A change that came while we wrote waits for the next pass. One there and back again may be in some of the pods.
@@ -254,25 +266,17 @@ export class WorkloadState {
   /** Our marks may be gone though the template is the same: another writer undid the rollout. */
   noticeRevert(): void {
     const taken = noticeRevert(this.#parts, this.#workload);
-    this.#note({ isLedgerMoved: isTaken(taken), taken });
+    this.#effects.note({ isLedgerMoved: isTaken(taken), taken });
   }
 
   get #parts() {
     return { pods: this.#pods, marks: this.#marks, rules: this.#rules };
   }
 
-  #note({ isLedgerMoved, taken }: TemplateNews): void {
-    if (!isLedgerMoved) return;
-    const effects = this.#ask();
-    effects.isLedgerMoved = true;
-    effects.reverted.push(...taken.again);
-    effects.undelivered.push(...taken.givenUp);
-  }
-
   #wait(id: SourceId, current: Applied, now: number): void {
     if (this.#marks.isGivenUp(id, current) || !this.#waiting.add(id, current, now)) return;
     this.#marks.renew(id);
-    this.#ask().isDue = true;
+    this.#effects.all.isDue = true;
   }
 
   /** From now on this counts as what the pods run with. */
@@ -281,20 +285,10 @@ export class WorkloadState {
     this.#marks.renew(id);
     if (this.#pods.applied.get(id) === applied) return;
     this.#pods.applied.set(id, applied);
-    this.#ask().isLedgerMoved = true;
-  }
-
-  /** The watch may have brought our own record, and its number, before the answer came. */
-  #number(seq: number): void {
-    this.#seq = Math.max(this.#seq, seq);
+    this.#effects.all.isLedgerMoved = true;
   }
 
   #idOf(ref: SourceRef): SourceId {
     return sourceId(ref, this.#workload.ref.namespace);
-  }
-
-  #ask(): Effects {
-    this.#effects ??= noEffects();
-    return this.#effects;
   }
 }

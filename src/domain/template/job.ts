@@ -54,15 +54,21 @@ const CONTROLLER_LABELS = [
 ];
 
 /** The same Job to be created anew under the same name, with the edit applied: a Job's template cannot be changed. */
-export function replacementJob(job: KubeObject, edit: TemplateEdit | undefined): JsonObject {
+export function replacementJob(
+  job: KubeObject,
+  edit: TemplateEdit | undefined,
+  ours: Readonly<Record<string, string>> = {},
+): JsonObject {
   const spec = objectIn(objectIn(job)['spec']);
   // With a selector of the user's own the labels are the user's too, and the server insists on both.
   const manual = spec['manualSelector'] === true;
   const template = objectIn(spec['template']);
+  const metadata = without(objectIn(job.metadata), SERVER_OWNED);
+  const annotations = { ...objectIn(metadata['annotations']), ...ours };
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: without(objectIn(job.metadata), SERVER_OWNED),
+    metadata: { ...metadata, ...(Object.keys(ours).length > 0 && { annotations }) },
     spec: {
       ...(manual ? spec : without(spec, ['selector'])),
       template: applyEdit(manual ? template : withoutControllerLabels(template), edit),

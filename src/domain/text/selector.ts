@@ -2,7 +2,7 @@ import { listIn, objectIn, textIn } from '../../api/json.ts';
 import { isSubdomain } from './subdomain.ts';
 
 /** Kubernetes label selectors: `k`, `!k`, `k=v`, `k==v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k>1`, `k<1`. */
-interface Requirement {
+export interface Requirement {
   readonly key: string;
   readonly operator: 'exists' | '!' | 'in' | 'notin' | '>' | '<';
   readonly values: readonly string[];
@@ -25,7 +25,7 @@ export function parseSelector(text: string): { readonly selector: Selector } | {
   for (const part of text.split(/,(?![^()]*\))/)) {
     const requirement = requirementIn(part);
     if (requirement === undefined) return { error: `expected ${FORMS} and not ${JSON.stringify(part.trim())}` };
-    const error = keyProblem(requirement) ?? valueProblem(requirement);
+    const error = requirementProblem(requirement);
     if (error !== undefined) return { error };
     selector.push(requirement);
   }
@@ -72,6 +72,9 @@ const INTEGER = /^[-+]?\d{1,18}$/;
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 /** What the API server would refuse. */
+export const requirementProblem = (requirement: Requirement): string | undefined =>
+  keyProblem(requirement) ?? valueProblem(requirement);
+
 function keyProblem({ key }: Requirement): string | undefined {
   const slash = key.indexOf('/');
   const prefix = key.slice(0, Math.max(slash, 0));

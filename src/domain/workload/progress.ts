@@ -33,7 +33,7 @@ export function holdOf(object: KubeObject): Hold {
   return isObserved(object) ? 'rolling' : 'unseen';
 }
 
-/** A Rollout writes its number as a text. */
-function isObserved(object: KubeObject): boolean {
+/** Whether the status is about the object as it stands. A Rollout writes its number as a text. */
+export function isObserved(object: KubeObject): boolean {
   return Number(objectAt(object, ['status'])['observedGeneration'] ?? -1) >= (object.metadata?.generation ?? 0);
 }

@@ -2,6 +2,7 @@ import { RECORD } from '../../api/annotations.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { encodeRecord, readRecord } from '../../domain/ledger/record.ts';
+import type { Restart } from '../../domain/ledger/restart.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { ShardContent } from './shard.ts';
 
@@ -32,7 +33,11 @@ export class FormerKey {
     if (content.key !== keyId) return content;
     const entries = Object.entries(content.workloads).map(
       // Of a template's digest only the first letters are kept: they cannot be converted.
-      ([key, { looks: _, ...entry }]) => [key, { ...entry, applied: this.#sources(entry.applied) }] as const,
+      ([key, { looks: _, restart, ...entry }]) =>
+        [
+          key,
+          { ...entry, applied: this.#sources(entry.applied), ...(restart && { restart: this.#restart(restart) }) },
+        ] as const,
     );
     return { ...content, key: presentId, workloads: Object.fromEntries(entries) };
   }
@@ -54,6 +59,11 @@ export class FormerKey {
     const record = this.record(metadata.annotations?.[RECORD]);
     if (record === undefined) return undefined;
     return { ...object, metadata: { ...metadata, annotations: { ...metadata.annotations, [RECORD]: record } } };
+  }
+
+  #restart({ changes, ...rest }: Restart): Restart {
+    const converted = Object.entries(changes).map(([id, [data, since]]) => [id, [this.applied(data), since]] as const);
+    return { ...rest, changes: Object.fromEntries(converted) };
   }
 
   #sources(sources: Readonly<Record<SourceId, Applied>>): Record<SourceId, Applied> {

@@ -3,6 +3,7 @@ import { kindNamed } from '../../api/kinds.ts';
 import type { Applied } from '../../domain/ledger/applied.ts';
 import { type KeptTemplate, type LedgerRecord, parseRecord } from '../../domain/ledger/record.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
+import type { KeptReloads } from '../../domain/state/own-reloads.ts';
 import type { TemplateTime } from '../../domain/state/pod-data.ts';
 import { shortDigest } from '../../domain/state/recent-templates.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
@@ -70,6 +71,14 @@ export class PastRecords {
       entry: entry && { ...entry, heardUpTo: (kind) => heardIn(entry, kind) },
       record: record && { ...record, applied: record.sources, heardUpTo: () => record.seen },
     };
+  }
+
+  /** Of our reloads the record speaks whenever there is one: to wait does no harm. */
+  reloadsOf(workload: Workload): KeptReloads {
+    const { reloadedAt, restart, seq = 0 } = this.#deps.checkpoint.entry(workloadKey(workload.ref), workload.uid) ?? {};
+    const record = this.recordOf(workload);
+    const isOver = record !== undefined && record.seq > seq;
+    return { reloadedAt: Math.max(record?.at ?? 0, reloadedAt ?? 0) || undefined, ...(!isOver && { restart }) };
   }
 
   /** The checkpoint was written knowing the record whose number it carries. */

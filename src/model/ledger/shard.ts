@@ -5,6 +5,7 @@ import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import type { Applied } from '../../domain/ledger/applied.ts';
 import { isApplied, isKept, type KeptTemplates } from '../../domain/ledger/record.ts';
+import { isRestart, type Restart } from '../../domain/ledger/restart.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -39,6 +40,10 @@ export interface CheckpointEntry extends Partial<KeptTemplates> {
   readonly coming?: true | undefined;
   /** For each kind of source the version up to which every event had been received. */
   readonly seen?: Readonly<Partial<Record<SourceKind, number>>> | undefined;
+  /** Second of our last reload, by the server's clock. A record has its own. */
+  readonly reloadedAt?: number | undefined;
+  /** Pods that were being evicted. */
+  readonly restart?: Restart | undefined;
   /** Not all sources are mentioned: what is missing had nothing waiting. */
   readonly partial?: true | undefined;
 }
@@ -75,7 +80,13 @@ function parseShard(text: string | undefined): ShardContent | undefined {
 }
 
 const isEntry = (entry: JsonObject): boolean =>
-  isKept(entry) && isApplied(entry['applied']) && isVersions(entry['seen']);
+  isKept(entry) &&
+  isApplied(entry['applied']) &&
+  isVersions(entry['seen']) &&
+  isSecond(entry['reloadedAt']) &&
+  (entry['restart'] === undefined || isRestart(entry['restart']));
+
+const isSecond = (value: unknown): boolean => value === undefined || typeof value === 'number';
 
 const isVersions = (value: unknown): boolean =>
   value === undefined || Object.values(objectIn(value)).every((version) => typeof version === 'number');

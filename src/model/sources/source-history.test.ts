@@ -13,6 +13,7 @@ const source = (exact: string | undefined, version: number): Source => ({
   fingerprint: exact === undefined ? undefined : { exact, mark: exact },
   ignored: false,
   matchable: false,
+  labels: {},
 });
 
 test('tells what a source held at a moment of the past', () => {

@@ -1,6 +1,6 @@
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
-import type { Source } from '../../domain/source/source.ts';
+import { NO_LABELS, type Source, type SourceFlags } from '../../domain/source/source.ts';
 
 /** From `version` on, and until the next entry's, the source's data was `applied`. */
 interface PastData {
@@ -12,7 +12,7 @@ interface Entry {
   /** Undefined after its deletion. */
   source: Source | undefined;
   /** What the rules read of a source that is gone: deleting and creating anew must not look like opting out. */
-  flags: { readonly ignored: boolean; readonly matchable: boolean };
+  flags: SourceFlags;
   /** Since when, as far as we know, the data has been what it is. */
   since: number;
   /** The last change of data left Stakater's hash as it was: an equal mark proves nothing. */
@@ -26,6 +26,8 @@ export interface SourceChange {
   readonly after: Applied;
   /** Whether a rule may now judge differently, although the data is the same. */
   readonly flagsMoved: boolean;
+  /** What the rules read of it until now, where that was something else. */
+  readonly flagsBefore?: SourceFlags | undefined;
   /** Nothing happened: what had been listed has now been read. */
   readonly isRead?: true;
   /** A listing showed it: from this version on it may have held anything. */
@@ -34,7 +36,7 @@ export interface SourceChange {
 
 const MAX_PAST = 8;
 const MAX_TOMBSTONES = 10_000;
-const NO_FLAGS = { ignored: false, matchable: false };
+const NO_FLAGS: SourceFlags = { ignored: false, matchable: false, labels: NO_LABELS };
 
 /**
  * Every source by name, with the recent history of its data.
@@ -54,7 +56,7 @@ export class SourceHistory {
     return this.#entry(ref)?.source;
   }
 
-  flags(ref: SourceRef): Entry['flags'] {
+  flags(ref: SourceRef): SourceFlags {
     return this.#entry(ref)?.flags ?? NO_FLAGS;
   }
 
@@ -143,7 +145,8 @@ export class SourceHistory {
     const before = this.current(source.ref);
     const entry = this.#entry(source.ref) ?? this.#newEntry(source.ref);
     if (this.#isOutrun(entry, Number(source.resourceVersion))) return unchanged(before);
-    const flagsMoved = entry.flags.ignored !== source.ignored || entry.flags.matchable !== source.matchable;
+    const flagsMoved = !isSame(entry.flags, source);
+    const flagsBefore = flagsMoved ? entry.flags : undefined;
     const after = source.fingerprint?.exact ?? UNKNOWN;
     const unseenFrom = completeUpTo && entry.source && Math.max(completeUpTo, Number(entry.source.resourceVersion)) + 1;
     if (before !== after || after === UNKNOWN || unseenFrom !== undefined) {
@@ -153,9 +156,8 @@ export class SourceHistory {
       entry.ambiguous = after !== UNKNOWN && entry.source?.fingerprint?.mark === source.fingerprint?.mark;
     }
     entry.source = source;
-    entry.flags =
-      source.ignored || source.matchable ? { ignored: source.ignored, matchable: source.matchable } : NO_FLAGS;
-    return { before, after, flagsMoved, unseenFrom };
+    if (flagsMoved) entry.flags = flagsOf(source);
+    return { before, after, flagsMoved, flagsBefore, unseenFrom };
   }
 
   /**
@@ -221,6 +223,20 @@ export class SourceHistory {
 }
 
 const placeOf = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
+
+/** Labels are the same object where they are the same: the parser keeps each set of them once. */
+const isSame = (flags: SourceFlags, { ignored, matchable, labels }: SourceFlags): boolean =>
+  flags.ignored === ignored && flags.matchable === matchable && flags.labels === labels;
+
+/** Most sources carry no annotation that counts, and many share their labels: one object for all of these. */
+const plainFlags = new WeakMap<SourceFlags['labels'], SourceFlags>([[NO_LABELS, NO_FLAGS]]);
+
+function flagsOf({ ignored, matchable, labels }: SourceFlags): SourceFlags {
+  const known = ignored || matchable ? undefined : plainFlags.get(labels);
+  const flags = known ?? { ignored, matchable, labels };
+  if (!ignored && !matchable && !known) plainFlags.set(labels, flags);
+  return flags;
+}
 
 const unchanged = (now: Applied): SourceChange => ({ before: now, after: now, flagsMoved: false });
 

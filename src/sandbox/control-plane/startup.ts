@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiAccess, apiRequest } from './api-request.ts';
 
@@ -38,6 +39,16 @@ export async function waitForControllerManager(access: ApiAccess, signal: AbortS
   const path = '/api/v1/namespaces/default/serviceaccounts/default';
   const made = async () => (await apiRequest(access, 'GET', path)).status === 200;
   await until('the controller manager starting to work', made, signal);
+}
+
+/** Who was told that the sandbox is up may ask for any of its parts, and nothing else says that the scheduler has begun. */
+export async function waitForListener(component: string, port: number, signal: AbortSignal): Promise<void> {
+  const listens = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true));
+      socket.once('error', () => resolve(false)).once('connect', () => socket.destroy());
+    });
+  await until(`${component} listening on port ${port}`, listens, signal);
 }
 
 /** Creates nodes node-0, node-1, … and waits until kwok has made all of them ready. */

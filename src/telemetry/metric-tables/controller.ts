@@ -86,6 +86,10 @@ export const CONTROLLER_METRICS = {
     'Writes of the ledger to its ConfigMaps, by result: success or error.',
   ),
   attune_source_objects: gauge(['kind'], 'ConfigMaps, Secrets and SecretProviderClasses known, by kind.'),
+  attune_reloader_configs: gauge(
+    ['degraded'],
+    'ReloaderConfigs followed, by whether their status says Degraded: something of them cannot be done.',
+  ),
   attune_source_read_errors_total: counter(
     ['kind', 'reason'],
     'Refused or failed attempts to read a source that somebody uses, by kind and reason.',

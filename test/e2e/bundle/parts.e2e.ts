@@ -112,6 +112,10 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`there is no Deployment ${scene.space}/none`)]);
   },
   'src/cli/commands/impact.ts': () => reaches(block(withToken())),
+  'src/cli/commands/config.ts': async () => {
+    const { code, stdout } = await call(['config', 'check', file('reload', 'kind: ReloaderConfig')]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/spec +is missing/)]);
+  },
   'src/cli/commands/doctor.ts': async () => {
     const path = file('doctor', flow(config({ user: { token: plane.token } })));
     const { code, stdout } = await call(['doctor', '-n', scene.space, '--kubeconfig', path]);

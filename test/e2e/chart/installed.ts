@@ -98,7 +98,11 @@ export class ChartCluster {
     const roles = await Promise.all(
       ['clusterroles', 'roles'].map((kind) => this.admin.list(`/apis/rbac.authorization.k8s.io/v1/${kind}${selector}`)),
     );
-    const rules = roles.flat().flatMap((role) => role['rules'] as Rule[]);
+    // Those that are aggregated are for people.
+    const isForPeople = ({ metadata }: AnyObject) =>
+      Object.keys(metadata.labels ?? {}).some((key) => /aggregate-to/.test(key));
+    const own = roles.flat().filter((role) => !isForPeople(role));
+    const rules = own.flatMap((role) => role['rules'] as Rule[]);
     return new Set(
       rules.flatMap(({ apiGroups = [], resources = [], verbs }) =>
         apiGroups.flatMap((group) => resources.flatMap((each) => verbs.map((verb) => `${group}/${each} ${verb}`))),
@@ -109,9 +113,10 @@ export class ChartCluster {
   /** What was really asked for, in the same words. */
   uses(account: string): ReadonlySet<string> {
     return new Set(
-      this.requests(account).flatMap(({ verb, objectRef }) =>
-        objectRef?.resource ? [`${objectRef.apiGroup ?? ''}/${objectRef.resource} ${verb}`] : [],
-      ),
+      this.requests(account).flatMap(({ verb, objectRef }) => {
+        const { apiGroup = '', resource, subresource } = objectRef ?? {};
+        return resource ? [`${apiGroup}/${subresource ? `${resource}/${subresource}` : resource} ${verb}`] : [];
+      }),
     );
   }
 }

@@ -275,7 +275,8 @@ describe('always', () => {
   it('kustomize finds every object of the plain manifests', async () => {
     const { kubectl } = await findBinaries(['kubectl'], { env: environment() }, () => {});
     const { stdout } = await promisify(execFile)(kubectl, ['kustomize', 'deploy'], { cwd: ROOT });
-    const plain = await readFile(`${ROOT}deploy/attune.yaml`, 'utf8');
+    const files = ['reloaderconfigs-crd.yaml', 'attune.yaml'].map((file) => readFile(`${ROOT}deploy/${file}`, 'utf8'));
+    const plain = (await Promise.all(files)).join('---\n');
     const namesIn = (text: string) =>
       parseAllDocuments(text).map((document) => [document.get('kind'), document.getIn(['metadata', 'name'])].join(' '));
     expect(namesIn(stdout).sort()).toEqual(namesIn(plain).sort());

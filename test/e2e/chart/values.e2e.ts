@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { installKinds } from '../../support/crds.ts';
 import { until } from '../../support/wait.ts';
+import { configPath } from '../reloader-config/config-world.ts';
 import type { Values } from './helm.ts';
 import { ChartCluster, TOOLS } from './installed.ts';
 import { AUTO, change, type Place, pathOf, reaction, sources, traceOf, workload } from './workloads.ts';
@@ -93,8 +94,17 @@ async function sink(): Promise<{ readonly told: readonly string[]; readonly url:
 }
 
 /** Installs the values under test. A short quiet period: nobody likes to wait for a test. */
-async function install(reloader: Values): Promise<void> {
-  await cluster.install(release, { attune: { quietPeriod: '100ms' }, reloader });
+async function install(reloader: Values, attune: Values = {}): Promise<void> {
+  await cluster.install(release, { attune: { quietPeriod: '100ms', ...attune }, reloader });
+}
+
+/** A ReloaderConfig for the ConfigMap `app`, once it is seen. */
+async function config(namespace: string, spec: Values): Promise<void> {
+  const watched = { watchedResources: { configMaps: ['app'] }, ...spec };
+  const object = { apiVersion: 'reloader.stakater.com/v1alpha1', kind: 'ReloaderConfig', spec: watched };
+  await cluster.admin.create(configPath(namespace), { ...object, metadata: { name: 'config' } });
+  const isSeen = async () => (await cluster.admin.get(configPath(namespace, 'config')))['status']?.observedGeneration;
+  await until(isSeen, { what: 'the ReloaderConfig being seen' });
 }
 
 const used = new Set<string>();
@@ -218,6 +228,43 @@ describe('a change arrives', () => {
     await change(cluster.admin, chosen);
     expect(await deploymentReacts(chosen, 'keys')).not.toContain('CONFIGMAP');
     expect(await traceOf(placeOf(other))).toBe(outside);
+  });
+
+  it('as a ReloaderConfig asks, also in another namespace that allows it, and is told in its status', async () => {
+    const silent = { annotations: {}, kinds: ['Deployment'] };
+    const [shop, other] = [await newShop(silent), await newShop(silent)];
+    await cluster.admin.patch(`/api/v1/namespaces/${other}`, {
+      metadata: { annotations: { 'attune.dev/allow-reloads-from': shop } },
+    });
+    await install({});
+    const target = { kind: 'Deployment', name: 'deployment' };
+    await config(shop, { targets: [target, { ...target, namespace: other }] });
+    const places = [placeOf(shop), placeOf(other)];
+    const before = await Promise.all(places.map(traceOf));
+    await change(cluster.admin, shop);
+    await Promise.all(places.map((place, at) => reaction(place, before[at] ?? '')));
+    const isTold = async (): Promise<boolean> => {
+      const { targetStatus } = (await cluster.admin.get(configPath(shop, 'config')))['status'];
+      return targetStatus.every(({ reloadCount }: { readonly reloadCount?: number }) => reloadCount === 1);
+    };
+    await until(isTold, { what: 'both reloads in the status' });
+  });
+
+  it('by evictions, with the rights for it', async () => {
+    const shop = await newShop({ annotations: {}, kinds: ['Deployment'] });
+    await install({}, { reloaderConfig: { restart: true } });
+    await config(shop, { targets: [{ kind: 'Deployment', name: 'deployment' }], rolloutStrategy: 'restart' });
+    const pods = async () => {
+      const living = await cluster.admin.list(`/api/v1/namespaces/${shop}/pods`);
+      return living
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .map(({ metadata }) => metadata.uid);
+    };
+    const [first] = await until(async () => (await pods()).length === 1 && (await pods()), { what: 'its pod' });
+    const template = await traceOf(placeOf(shop));
+    await change(cluster.admin, shop);
+    await until(async () => (await pods()).some((uid) => uid !== first), { what: 'another pod in its place' });
+    expect(await traceOf(placeOf(shop))).toBe(template);
   });
 
   // These two come last: the API server serves the kinds from here on, and who lacks rights on them is refused.

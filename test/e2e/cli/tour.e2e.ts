@@ -30,6 +30,7 @@ it('shows a change arrive, ends with 0, and leaves nothing behind', { timeout: 1
       'ConfigMap demo/app changed → Deployment demo/web rolled (auto)',
       'Secret demo/db-password changed → Deployment demo/api rolled (named)',
       'Secret demo/db-password changed → StatefulSet demo/db rolled (auto)',
+      'ConfigMap demo/features changed → Deployment demo/worker rolled (reloader-config)',
       expect.stringMatching(/^Deployment demo\/worker will not roll for ConfigMap app: no annotation/),
     ]),
   );
@@ -48,6 +49,7 @@ it('stays, and every command that it prints works as printed', { timeout: 300_00
     answers.push(stdout);
   }
   expect(answers.join('\n')).toMatch(/✗ ConfigMap app: a change does not roll it \(not-asked\)/);
+  expect(answers.join('\n')).toMatch(/✓ ConfigMap features: a change rolls it \(reloader-config\)/);
   const judged = answers.filter((answer) => answer.includes('judged by'));
   expect(judged).toHaveLength(2);
   for (const answer of judged) expect(answer).toMatch(/judged by +the flags of ConfigMap attune\/attune-info/);

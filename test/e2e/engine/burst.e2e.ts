@@ -22,17 +22,18 @@ interface Heap {
 
 const SHRUNK_MS = 60_000;
 
+// Left alone it is 128. To load the sources, whose types are stripped, makes it grow before anybody can say anything about
+// it: to 8 as a rule, to 27 on a busy machine.
 test.each([
-  ['the bundle', { program: join(bundle, 'attune.mjs') }],
-  ['the sources', {}],
-])('%s, started by hand, takes little for a burst and gives it back', { timeout: 120_000 }, async (_, what) => {
+  ['the bundle', { program: join(bundle, 'attune.mjs') }, 16],
+  ['the sources', {}, 48],
+])('%s, started by hand, takes little for a burst and gives it back', { timeout: 120_000 }, async (_, what, mostMb) => {
   await using at = await stage();
   await using attune = await at.start([], { ...what, env: { NODE_OPTIONS: `--import=${PRELOAD}` } });
   kill(attune.pid, 'SIGUSR2');
   const told = () => attune.lines.filter((line) => line.startsWith('{"young"')).map((line) => JSON.parse(line) as Heap);
   const { young, during } = await until(() => told().at(0), { what: 'the burst' });
-  // Left alone it is 128. What the sources take to be loaded comes before anybody can say anything about it.
-  expect(young).toBeLessThanOrEqual(16);
+  expect(young).toBeLessThanOrEqual(mostMb);
   expect(during).toBeGreaterThan(40);
   const isSmall = () => (told().at(-1)?.now ?? during) < during / 2;
   await until(isSmall, { what: 'a small heap', deadlineMs: SHRUNK_MS });

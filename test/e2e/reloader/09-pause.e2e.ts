@@ -144,7 +144,10 @@ test.each(MODES)('9. an invalid period: no reload, one Event, and nobody else wa
   await untilMarked(here.audit, 'Deployment', 'zzz-later', V2);
   await here.fence.pass();
   expect(here.audit.templates('Deployment', 'web')).toHaveLength(1);
-  const events = here.audit.all('Event').filter((event) => event['involvedObject'].name === 'web');
+  const eventsOfWeb = () => here.audit.all('Event').filter((event) => event['involvedObject'].name === 'web');
+  // Events go out after all writes.
+  await here.audit.until('the Event', () => eventsOfWeb().length > 0);
+  const events = eventsOfWeb();
   expect(events.map(({ type }) => type)).toEqual(['Warning']);
   expect(events[0]?.['message']).toContain(pausePeriod);
   expect(events[0]?.['message']).toContain('5 minutes');

@@ -1,4 +1,5 @@
 import type { KindName } from '../../../src/api/kinds.ts';
+import type { ApiAccess } from '../../../src/sandbox/control-plane/api-request.ts';
 import { type Audit, templateIn } from '../../support/audit.ts';
 import { type AnyObject, api } from '../../support/sandbox.ts';
 import {
@@ -29,8 +30,8 @@ export interface Moves {
   createUser(name: string, configMap: string, options?: WorkloadOptions): Promise<AnyObject>;
 }
 
-export function movesIn(namespace: string): Moves {
-  const admin = api();
+export function movesIn(namespace: string, access?: ApiAccess): Moves {
+  const admin = api(access);
   const create: Moves['create'] = (kind, name, options) =>
     admin.create(pathOf(kind, namespace), workload(kind, name, options));
   return {
@@ -92,14 +93,14 @@ export class Fence {
   readonly #audit: Audit;
   #round = 0;
 
-  private constructor(namespace: string, audit: Audit) {
-    this.#moves = movesIn(namespace);
+  private constructor(namespace: string, audit: Audit, access?: ApiAccess) {
+    this.#moves = movesIn(namespace, access);
     this.#audit = audit;
   }
 
   /** To be put up before the controller starts. The audit must see Deployments. */
-  static async in(namespace: string, audit: Audit, annotations: Texts = AUTO): Promise<Fence> {
-    const fence = new Fence(namespace, audit);
+  static async in(namespace: string, audit: Audit, annotations: Texts = AUTO, access?: ApiAccess): Promise<Fence> {
+    const fence = new Fence(namespace, audit, access);
     await Promise.all(
       FENCES.map(async (source) => {
         await fence.#moves.createSource(source.kind, source.name, { round: '0' });

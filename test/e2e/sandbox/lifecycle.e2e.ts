@@ -174,6 +174,22 @@ test('a part that cannot start is named with the last lines of its log', async (
   await nothingIsLeft();
 });
 
+test('it is up when every part listens, however late one of them begins', async () => {
+  const parts = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok', 'kubectl'] as const;
+  const binaries = await findBinaries(parts, { env: { HOME: homedir(), ...env } }, () => {});
+  const slow = join(state, 'slow');
+  mkdirSync(slow);
+  for (const part of parts.filter((name) => name !== 'kube-scheduler')) symlinkSync(binaries[part], join(slow, part));
+  // By its name on the command line `down` finds it again.
+  const late = `#!/bin/bash\nsleep 3\nexec -a "$0" ${binaries['kube-scheduler']} "$@"\n`;
+  writeFileSync(join(slow, 'kube-scheduler'), late, { mode: 0o755 });
+  await succeed('up', '--binaries', slow);
+  const ports = portsOf('default');
+  for (const port of ports) expect(await isListening(port), `port ${port}`).toBe(true);
+  await succeed('down');
+  await nothingIsLeft(ports);
+});
+
 test('a part that has died is named by status, and up makes everything good', async () => {
   await succeed('up', '--api-only');
   process.kill(daemonsIn(folder('default')).get('etcd')?.pid ?? 0, 'SIGKILL');

@@ -52,6 +52,6 @@ function eventAbout(
     regarding: { apiVersion, ...ref, uid: outcome.is === 'replaced' ? outcome.job.uid : uid },
     ...words,
     component: first ? COMPONENT[first.kind] : 'reloader',
-    annotations: { [OUTCOME]: outcome.is, ...(first && { [SOURCES]: carried(sources) }) },
+    annotations: { [OUTCOME]: outcome.is, ...(first && { [SOURCES]: carried(sources, ref.namespace) }) },
   };
 }

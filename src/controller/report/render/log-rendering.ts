@@ -101,5 +101,5 @@ const refOf = ({ ref }: { readonly ref: SourceRef }): SourceRef => ref;
 /** The same fields in every line about a workload: whoever looks for it finds all of them. */
 export const fieldsOf = ({ ref }: Workload, sources: readonly SourceRef[] = []): LogFields => ({
   ...ref,
-  source: sources.length === 0 ? undefined : listedIds(sources),
+  source: sources.length === 0 ? undefined : listedIds(sources, ref.namespace),
 });

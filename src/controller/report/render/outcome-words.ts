@@ -15,14 +15,18 @@ export const quoted = ({ ref: { kind, namespace, name } }: Named): string =>
 export function updatedWords(outcome: OutcomeOf<'rolled' | 'replaced'>): string {
   const what = quoted(outcome.workload);
   if (outcome.is === 'replaced') return `${what}: deleted and created again`;
+  if (outcome.evicted !== undefined) return `${what}: restarted ${podWords(outcome.evicted)}`;
   return outcome.job ? `${what}: created Job '${outcome.job.name}'` : what;
 }
 
+const podWords = (pods: number): string => (pods === 1 ? 'its one pod' : `its ${pods} pods`);
+
 /** Upstream's words for one source; for several it has none. */
 export function causeWords(refs: readonly SourceRef[]): string {
-  const [{ kind, name, namespace } = { kind: 'ConfigMap', name: '', namespace: '' } as SourceRef] = refs;
+  const [{ kind, name } = { kind: 'ConfigMap', name: '' } as SourceRef] = refs;
   const what = refs.length === 1 ? `'${name}' of type '${SOURCE_TYPE[kind]}'` : listed(refs);
-  return `Changes detected in ${what} in namespace '${namespace}'`;
+  const namespaces = [...new Set(refs.map(({ namespace }) => `'${namespace}'`))];
+  return `Changes detected in ${what} in namespace${namespaces.length > 1 ? 's' : ''} ${namespaces.join(', ')}`;
 }
 
 export function revertedWords({ is, sources }: OutcomeOf<'reverted' | 'undelivered'>): string {

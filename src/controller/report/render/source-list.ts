@@ -16,27 +16,27 @@ export function listed(refs: readonly SourceRef[]): string {
   return text + andMore(refs.length - shown.length);
 }
 
-/** For a field of the log: `ConfigMap/a,Secret/b and 7 more`. */
-export function listedIds(refs: readonly SourceRef[]): string {
+/** For a field of the log: `ConfigMap/a,Secret/b and 7 more`, as seen from a namespace. */
+export function listedIds(refs: readonly SourceRef[], namespace: string): string {
   const fits = fitting(refs);
   return (
     refs
       .slice(0, fits)
-      .map((ref) => sourceId(ref))
+      .map((ref) => sourceId(ref, namespace))
       .join(',') + andMore(refs.length - fits)
   );
 }
 
 /** For programs: all of them, or as many as there is room for and a sign that there are more. */
-export function carried(refs: readonly SourceRef[]): string {
-  const text = refs.map((ref) => sourceId(ref)).join(',');
+export function carried(refs: readonly SourceRef[], namespace: string): string {
+  const text = refs.map((ref) => sourceId(ref, namespace)).join(',');
   return text.length <= MAX_CARRIED ? text : `${text.slice(0, text.lastIndexOf(',', MAX_CARRIED))},${CUT}`;
 }
 
 /** Whether a text of `carried` is about a source; `perhaps` if it was cut before its end. */
-export function isCarried(text: string, ref: SourceRef): 'yes' | 'no' | 'perhaps' {
+export function isCarried(text: string, ref: SourceRef, namespace: string): 'yes' | 'no' | 'perhaps' {
   const ids = text.split(',');
-  if (ids.includes(sourceId(ref))) return 'yes';
+  if (ids.includes(sourceId(ref, namespace))) return 'yes';
   return ids.at(-1) === CUT ? 'perhaps' : 'no';
 }
 

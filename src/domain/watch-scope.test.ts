@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { KindName } from '../../api/kinds.ts';
-import type { SourceKind } from '../../api/sources.ts';
-import { parseSettings } from '../../config/parse-settings.ts';
+import type { KindName } from '../api/kinds.ts';
+import type { SourceKind } from '../api/sources.ts';
+import { parseSettings } from '../config/parse-settings.ts';
 import { notWatchedBecause, sourceNotWatchedBecause } from './watch-scope.ts';
 
 function settings(...argv: string[]) {

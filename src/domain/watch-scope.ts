@@ -1,7 +1,8 @@
-import { SOURCE_TYPE, type SourceRef } from '../../api/sources.ts';
-import type { Settings } from '../../config/settings.ts';
-import { matches, parseSelector } from '../../domain/text/selector.ts';
-import type { WorkloadRef } from '../../domain/workload/workload.ts';
+import type { KindName } from '../api/kinds.ts';
+import { SOURCE_TYPE, type SourceRef } from '../api/sources.ts';
+import type { ControllerOptions } from './controller-options.ts';
+import { matches, parseSelector } from './text/selector.ts';
+import type { WorkloadRef } from './workload/workload.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -11,32 +12,49 @@ export interface NotWatched {
   readonly cure: string;
 }
 
+export interface WatchScope
+  extends Pick<ControllerOptions, 'scope' | 'isArgoRollouts' | 'compat'>,
+    Pick<
+      ControllerOptions,
+      'resourcesToIgnore' | 'resourceLabelSelector' | 'enableCsiIntegration' | 'watchHelmSecrets'
+    > {
+  /** Undefined: whoever asks knows that it is not set. */
+  readonly webhookUrl?: string;
+}
+
 /** None: workloads of this kind in this namespace are watched. `labels` of the namespace; undefined: not known. */
 export function notWatchedBecause(
   { kind, namespace }: Pick<WorkloadRef, 'kind' | 'namespace'>,
   labels: Labels | undefined,
-  settings: Settings,
+  settings: WatchScope,
 ): readonly NotWatched[] {
   const found: NotWatched[] = [];
-  if (settings.webhookUrl !== '') {
+  if (settings.webhookUrl) {
     const rule = '--webhook-url is set: changes are posted and nothing is reloaded';
     found.push({ rule, cure: 'remove --webhook-url' });
   }
-  if (kind === 'Rollout' && !settings.isArgoRollouts) {
-    found.push({ rule: 'Rollouts are not watched', cure: 'set --is-Argo-Rollouts=true' });
+  const byKind = kindNotWatchedBecause(kind, settings);
+  return [...found, ...byKind, ...namespaceNotWatchedBecause(namespace, labels, settings)];
+}
+
+/** None: workloads of this kind are watched, where any are. */
+export function kindNotWatchedBecause(
+  kind: KindName,
+  { isArgoRollouts, compat }: Pick<WatchScope, 'isArgoRollouts' | 'compat'>,
+): readonly NotWatched[] {
+  if (kind === 'Rollout' && !isArgoRollouts) {
+    return [{ rule: 'Rollouts are not watched', cure: 'set --is-Argo-Rollouts=true' }];
   }
-  if (kind === 'DeploymentConfig' && settings.compat) {
-    const rule = '--compat=stakater leaves out every DeploymentConfig';
-    found.push({ rule, cure: 'remove --compat=stakater' });
-  }
-  return [...found, ...namespaceNotWatchedBecause(namespace, labels, settings)];
+  if (kind !== 'DeploymentConfig' || !compat) return [];
+  const rule = '--compat=stakater leaves out every DeploymentConfig';
+  return [{ rule, cure: 'remove --compat=stakater' }];
 }
 
 /** None: the namespace is watched, as far as is known. */
 export function namespaceNotWatchedBecause(
   namespace: string,
   labels: Labels | undefined,
-  { scope }: Pick<Settings, 'scope'>,
+  { scope }: Pick<WatchScope, 'scope'>,
 ): readonly NotWatched[] {
   if (scope.mode === 'namespaces') {
     if (scope.namespaces.includes(namespace)) return [];
@@ -49,17 +67,21 @@ export function namespaceNotWatchedBecause(
     found.push({ rule, cure: `take ${namespace} out of --namespaces-to-ignore` });
   }
   if (scope.selector !== undefined && labels !== undefined && !isSelected(scope.selector, labels)) {
-    const rule = `--namespace-selector=${scope.selector} does not match the labels of namespace ${namespace}`;
-    found.push({ rule, cure: `give namespace ${namespace} labels that match ${scope.selector}` });
+    found.push(notSelected(namespace, scope.selector));
   }
   return found;
 }
+
+export const notSelected = (namespace: string, selector: string): NotWatched => ({
+  rule: `--namespace-selector=${selector} does not match the labels of namespace ${namespace}`,
+  cure: `give namespace ${namespace} labels that match ${selector}`,
+});
 
 /** The same for a source; `labels` undefined: not known. */
 export function sourceNotWatchedBecause(
   ref: SourceRef,
   labels: Labels | undefined,
-  settings: Settings,
+  settings: WatchScope,
 ): readonly NotWatched[] {
   const { resourcesToIgnore, resourceLabelSelector: selector, enableCsiIntegration } = settings;
   const found: NotWatched[] = [];
@@ -83,7 +105,7 @@ export function sourceNotWatchedBecause(
 /** The controller goes by their type, which a list of names does not tell; Helm gives them names that nobody else does. */
 export function helmReleaseNotWatched(
   { kind, name }: Pick<SourceRef, 'kind' | 'name'>,
-  { watchHelmSecrets }: Pick<Settings, 'watchHelmSecrets'>,
+  { watchHelmSecrets }: Pick<WatchScope, 'watchHelmSecrets'>,
 ): readonly NotWatched[] {
   if (watchHelmSecrets || kind !== 'Secret' || !name.startsWith('sh.helm.release.v1.')) return [];
   const rule = 'Secrets in which Helm keeps its releases are not watched';

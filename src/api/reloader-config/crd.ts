@@ -1,0 +1,93 @@
+import type { JsonObject } from '../json.ts';
+import { RELOADER_CONFIGS } from '../resources.ts';
+import type { Field } from './field.ts';
+import { SPEC } from './spec-fields.ts';
+import { STATUS } from './status-fields.ts';
+
+const condition = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
+
+/** What `kubectl get` shows; with priority 1 only `-o wide`. */
+const COLUMNS = [
+  { name: 'Strategy', type: 'string', jsonPath: '.spec.reloadStrategy' },
+  { name: 'Targets', type: 'integer', jsonPath: '.status.targetCount' },
+  { name: 'Reloads', type: 'integer', jsonPath: '.status.reloadCount' },
+  { name: 'Last Reload', type: 'date', jsonPath: '.status.lastReloadTime' },
+  { name: 'Available', type: 'string', jsonPath: condition('Available', 'status') },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  { name: 'Rollout', type: 'string', jsonPath: '.spec.rolloutStrategy', priority: 1 },
+  { name: 'Degraded', type: 'string', jsonPath: condition('Degraded', 'status'), priority: 1 },
+  { name: 'Reason', type: 'string', jsonPath: condition('Degraded', 'reason'), priority: 1 },
+  { name: 'Message', type: 'string', jsonPath: condition('Degraded', 'message'), priority: 1 },
+] as const;
+
+const DESCRIPTION =
+  'Reloads workloads when ConfigMaps and Secrets change, without annotations on either. To create, edit or delete one ' +
+  'reloads nothing.';
+
+/** The CustomResourceDefinition. */
+export function crd() {
+  const { group, version, plural, kind } = RELOADER_CONFIGS;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      // `rc`, the other one's second short name, means ReplicationController.
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: ['rlc'] },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: COLUMNS,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description: DESCRIPTION,
+              required: ['spec'],
+              properties: {
+                apiVersion: { type: 'string' },
+                kind: { type: 'string' },
+                metadata: { type: 'object' },
+                spec: schemaOf(SPEC),
+                status: schemaOf(STATUS),
+              },
+            },
+          },
+        },
+      ] as const,
+    },
+  };
+}
+
+function schemaOf(field: Field): JsonObject {
+  const { description } = field;
+  switch (field.type) {
+    case 'string':
+      return { type: 'string', ...(field.format && { format: field.format }), description };
+    case 'integer':
+      return { type: 'integer', format: 'int64', description };
+    case 'boolean':
+      return { type: 'boolean', description };
+    case 'array':
+      return {
+        type: 'array',
+        description,
+        items: schemaOf(field.items),
+        ...(field.key && { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [field.key] }),
+      };
+    case 'map':
+      return { type: 'object', description, additionalProperties: schemaOf(field.values) };
+    case 'object':
+      return {
+        type: 'object',
+        description,
+        ...(field.required && { required: field.required }),
+        properties: Object.fromEntries(Object.entries(field.properties).map(([name, each]) => [name, schemaOf(each)])),
+        ...(field.isAtomic && { 'x-kubernetes-map-type': 'atomic' }),
+      };
+  }
+}

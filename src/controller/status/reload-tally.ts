@@ -1,0 +1,90 @@
+import { listIn, objectIn, textIn } from '../../api/json.ts';
+import { type SourceKey, sourceKey } from '../../api/sources.ts';
+import type { Applied } from '../../domain/ledger/applied.ts';
+import type { SourceId } from '../../domain/ledger/source-id.ts';
+import type { Change } from '../../domain/outcome/change.ts';
+import type { Reloads } from '../../domain/reloader-config/status-facts.ts';
+import type { WorkloadKey } from '../../domain/workload/workload.ts';
+
+interface Failure {
+  readonly error: string;
+  /** Of what nothing has arrived since; undefined: a status told it, and does not say. */
+  readonly changes: readonly FailedChange[] | undefined;
+}
+
+type FailedChange = Pick<Change, 'id'>;
+
+/** By then all targets of a change have most likely been reloaded. */
+const MOST_COUNTED = 1000;
+const NONE: Reloads = { count: 0, lastTime: undefined };
+
+/** How often the targets of one config were reloaded. Only told, and kept nowhere but in its status. */
+export class ReloadTally {
+  #all: Reloads = NONE;
+  readonly #targets = new Map<WorkloadKey, Reloads>();
+  readonly #failures = new Map<WorkloadKey, Failure>();
+  /** The data of each source that was last counted, the oldest first. */
+  readonly #counted = new Map<SourceKey, Applied>();
+
+  get all(): Reloads {
+    return this.#all;
+  }
+
+  of(key: WorkloadKey): Reloads {
+    return this.#targets.get(key) ?? NONE;
+  }
+
+  /**
+   * Why what waits for a target has not arrived. A newer change of the same source waits as long as that one did: it is
+   * tried no sooner. What no longer waits is forgotten.
+   */
+  errorOf(key: WorkloadKey, waiting: ReadonlyMap<SourceId, Applied>): string | undefined {
+    const { error, changes } = this.#failures.get(key) ?? {};
+    const isOpen = changes ? changes.some(({ id }) => waiting.has(id)) : waiting.size > 0;
+    if (isOpen) return error;
+    this.#failures.delete(key);
+    return undefined;
+  }
+
+  /** Goes on from what a status says. */
+  recall(status: unknown): void {
+    const { targetStatus, ...all } = objectIn(status) as Record<string, unknown>;
+    this.#all = reloadsIn(all);
+    this.#targets.clear();
+    this.#failures.clear();
+    this.#counted.clear();
+    for (const each of listIn(targetStatus)) {
+      const { kind, namespace, name, lastError, ...rest } = objectIn(each) as Record<string, unknown>;
+      const key = `${textIn(kind)}/${textIn(namespace)}/${textIn(name)}` as WorkloadKey;
+      this.#targets.set(key, reloadsIn(rest));
+      const error = textIn(lastError);
+      if (error) this.#failures.set(key, { error, changes: undefined });
+    }
+  }
+
+  /** A change that reloads several targets is counted once for the config. */
+  reloaded(key: WorkloadKey, changes: readonly Pick<Change, 'ref' | 'current'>[], time: string): void {
+    const fresh = changes.filter(({ ref, current }) => this.#counted.get(sourceKey(ref)) !== current);
+    for (const { ref, current } of fresh) this.#count(sourceKey(ref), current);
+    this.#all = { count: this.#all.count + fresh.length, lastTime: time };
+    this.#targets.set(key, { count: this.of(key).count + 1, lastTime: time });
+    this.#failures.delete(key);
+  }
+
+  #count(key: SourceKey, data: Applied): void {
+    // Deleted first: the order is that in which they were counted.
+    this.#counted.delete(key);
+    this.#counted.set(key, data);
+    const [oldest] = this.#counted.keys();
+    if (this.#counted.size > MOST_COUNTED && oldest !== undefined) this.#counted.delete(oldest);
+  }
+
+  failed(key: WorkloadKey, changes: readonly FailedChange[], error: string): void {
+    this.#failures.set(key, { error, changes });
+  }
+}
+
+const reloadsIn = ({ reloadCount, lastReloadTime }: Readonly<Record<string, unknown>>): Reloads => ({
+  count: typeof reloadCount === 'number' ? reloadCount : 0,
+  lastTime: textIn(lastReloadTime) || undefined,
+});

@@ -1,0 +1,127 @@
+import { type JsonObject, listIn, objectIn, textIn } from '../../api/json.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { SOURCE_KINDS } from '../../api/sources.ts';
+import type { IgnoredSource } from '../asks/ask.ts';
+import { type NamePattern, wholePatterns } from '../asks/name-pattern.ts';
+import { parseLabelSelector, parseLabels } from '../text/label-selector.ts';
+import { isSubdomain } from '../text/subdomain.ts';
+import { workloadKey } from '../workload/workload.ts';
+import type { ConfigProblem, ConfigTarget, ReloaderConfig } from './config.ts';
+import { isGiven, listAt, Problems, shown, switchAt } from './fields.ts';
+import { namespaceNamed, parseTarget, type Strategies, strategiesAt, targetRef } from './parse-target.ts';
+
+/** What a ReloaderConfig asks for. It never throws: whatever cannot be understood is among the problems. */
+export function parseReloaderConfig(object: KubeObject, ignoreKey: string): ReloaderConfig {
+  const problems = new Problems();
+  const metadata = objectIn(object.metadata) as Record<string, unknown>;
+  const spec = objectIn((object as { readonly spec?: unknown }).spec) as Record<string, unknown>;
+  const namespace = textIn(metadata['namespace']);
+  const flag = (field: string): boolean | undefined => switchAt(spec[field], `spec.${field}`, problems);
+  const report = (problem: ConfigProblem): void => problems.push(problem);
+  const autoReloadAll = flag('autoReloadAll') === true;
+  const parsed = {
+    ref: { namespace, name: textIn(metadata['name']) },
+    uid: textIn(metadata['uid']),
+    resourceVersion: textIn(metadata['resourceVersion']),
+    generation: typeof metadata['generation'] === 'number' ? metadata['generation'] : 0,
+    createdAt: textIn(metadata['creationTimestamp']),
+    askedSince: askedSince(metadata),
+    isIgnored: objectIn(metadata['annotations'])[ignoreKey] === 'true',
+    ...parseWatched(spec['watchedResources'], autoReloadAll, problems),
+    matchLabels: parseLabels(spec['matchLabels'], 'spec.matchLabels', report),
+    autoReloadAll,
+    ignored: parseIgnored(spec['ignoreResources'], problems),
+    targets: parseTargets(spec, namespace, problems),
+    lifecycle: { reloadOnCreate: flag('reloadOnCreate'), reloadOnDelete: flag('reloadOnDelete') },
+    alerts: flag('alerts') !== false,
+  };
+  return { ...parsed, problems: problems.list() };
+}
+
+function askedSince(metadata: Readonly<Record<string, unknown>>): string {
+  const edits = listIn(metadata['managedFields'])
+    .map((each) => objectIn(each) as Record<string, unknown>)
+    .filter(({ fieldsV1 }) => 'f:spec' in objectIn(fieldsV1));
+  // RFC 3339 of one form: texts compare as times do.
+  return [textIn(metadata['creationTimestamp']), ...edits.map(({ time }) => textIn(time))].toSorted().at(-1) ?? '';
+}
+
+const WATCHED = 'spec.watchedResources';
+
+type Watched = Pick<ReloaderConfig, 'names' | 'resourceSelector' | 'namespaceSelector'>;
+
+function parseWatched(value: unknown, autoReloadAll: boolean, problems: Problems): Watched {
+  const watched = objectIn(value) as Record<string, unknown>;
+  if (isGiven(value) && watched !== value) problems.push({ path: WATCHED, message: 'must be an object' });
+  const selector = (field: 'resourceSelector' | 'namespaceSelector') =>
+    isGiven(watched[field])
+      ? parseLabelSelector(watched[field], `${WATCHED}.${field}`, (problem) => problems.push(problem))
+      : undefined;
+  const asksForAny = autoReloadAll || isGiven(watched['resourceSelector']);
+  if (!asksForAny && isEmpty(watched['configMaps']) && isEmpty(watched['secrets'])) {
+    const message = 'names no source: list some in configMaps or secrets, set resourceSelector or spec.autoReloadAll';
+    problems.push({ path: WATCHED, message });
+  }
+  return {
+    names: {
+      ConfigMap: parseNames(watched['configMaps'], `${WATCHED}.configMaps`, problems),
+      Secret: parseNames(watched['secrets'], `${WATCHED}.secrets`, problems),
+    },
+    resourceSelector: selector('resourceSelector'),
+    namespaceSelector: selector('namespaceSelector'),
+  };
+}
+
+const isEmpty = (list: unknown): boolean => !isGiven(list) || (Array.isArray(list) && list.length === 0);
+
+function parseNames(value: unknown, path: string, problems: Problems): readonly NamePattern[] {
+  const patterns = wholePatterns(listAt(value, path, problems).map(textIn));
+  for (const [index, { text, error }] of patterns.entries()) {
+    if (error === undefined) continue;
+    const message = `${shown(text)} matches nothing: ${error}; expected a name, or an RE2 regular expression of names`;
+    problems.push({ path: `${path}[${index}]`, message });
+  }
+  return patterns.filter(({ error }) => error === undefined);
+}
+
+function parseIgnored(value: unknown, problems: Problems): readonly IgnoredSource[] {
+  return listAt(value, 'spec.ignoreResources', problems).flatMap((each, index) => {
+    const path = `spec.ignoreResources[${index}]`;
+    const { kind, name, namespace } = objectIn(each) as Record<string, unknown>;
+    const known = SOURCE_KINDS.find((row) => row === kind);
+    if (!known) {
+      const message = `must be one of ${SOURCE_KINDS.join(', ')}, not ${shown(kind ?? '')}`;
+      problems.push({ path: `${path}.kind`, message });
+    }
+    const isName = typeof name === 'string' && isSubdomain(name);
+    if (!isName) {
+      problems.push({ path: `${path}.name`, message: `must be the name of a source, not ${shown(name ?? '')}` });
+    }
+    if (!known || !isName) return [];
+    if (!isGiven(namespace) || namespace === '') return [{ kind: known, name }];
+    const where = namespaceNamed(namespace, `${path}.namespace`, problems);
+    return where === undefined ? [] : [{ kind: known, name, namespace: where }];
+  });
+}
+
+function parseTargets(spec: JsonObject, own: string, problems: Problems): readonly ConfigTarget[] {
+  const targeted = objectIn(spec['watchedResources'])['enableTargetedReload'];
+  const enableTargetedReload = switchAt(targeted, `${WATCHED}.enableTargetedReload`, problems) === true;
+  const consequence = 'targets without one of their own are not reloaded';
+  const strategies: Strategies = strategiesAt(spec, 'spec', consequence, problems);
+  const list = listAt(spec['targets'], 'spec.targets', problems);
+  if (list.length === 0) problems.push({ path: 'spec.targets', message: 'names no workload that could be reloaded' });
+  const paths = new Map<string, string>();
+  return list.flatMap((value, index) => {
+    const path = `spec.targets[${index}]`;
+    const ref = targetRef(value, path, own, problems);
+    if (!ref) return [];
+    const first = paths.get(workloadKey(ref));
+    if (first !== undefined) {
+      problems.push({ path, message: `names the same workload as ${first}, which counts: remove one of them` });
+      return [];
+    }
+    paths.set(workloadKey(ref), path);
+    return parseTarget(value, { path, ref }, { ...strategies, enableTargetedReload }, problems) ?? [];
+  });
+}

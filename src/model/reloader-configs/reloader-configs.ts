@@ -1,0 +1,158 @@
+import type { Ask } from '../../domain/asks/ask.ts';
+import {
+  type ConfigKey,
+  type ConfigRef,
+  type ConfigTarget,
+  configKey,
+  type ReloaderConfig,
+} from '../../domain/reloader-config/config.ts';
+import { type AskRules, asksOf } from '../../domain/reloader-config/config-asks.ts';
+import { type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
+import { type Allowances, Consents, type NamespaceFacts } from './consents.ts';
+
+export interface ReloaderConfigsOptions extends AskRules {
+  readonly allowReloads: Allowances;
+}
+
+/** A config that names a workload, with what it says about it. */
+export interface Naming {
+  readonly config: ReloaderConfig;
+  readonly target: ConfigTarget;
+}
+
+const NO_ASKS: readonly Ask[] = [];
+const NOBODY: ReadonlyMap<ConfigKey, ConfigTarget> = new Map();
+
+/** All ReloaderConfigs, and what they ask for each workload that they name. */
+export class ReloaderConfigs {
+  readonly consents: Consents;
+  readonly #options: ReloaderConfigsOptions;
+  readonly #configs = new Map<ConfigKey, ReloaderConfig>();
+  readonly #naming = new Map<WorkloadKey, Map<ConfigKey, ConfigTarget>>();
+  /** Worked out when they are first needed, and again after something changed. */
+  readonly #asks = new Map<WorkloadKey, readonly Ask[]>();
+  readonly #sourceNamespaces = new Map<ConfigKey, readonly string[]>();
+
+  constructor(options: ReloaderConfigsOptions) {
+    this.#options = options;
+    this.consents = new Consents(options.allowReloads);
+  }
+
+  get(ref: ConfigRef): ReloaderConfig | undefined {
+    return this.#configs.get(configKey(ref));
+  }
+
+  values(): Iterable<ReloaderConfig> {
+    return this.#configs.values();
+  }
+
+  /** Gives back the workloads for which something else may be asked from now on. */
+  put(config: ReloaderConfig): ReadonlySet<WorkloadKey> {
+    const touched = new Set(this.remove(config.ref));
+    const key = configKey(config.ref);
+    this.#configs.set(key, config);
+    for (const target of config.targets) {
+      const workload = workloadKey(target.ref);
+      const naming = this.#naming.get(workload) ?? new Map<ConfigKey, ConfigTarget>();
+      this.#naming.set(workload, naming.set(key, target));
+      touched.add(workload);
+    }
+    return this.#outdated(touched);
+  }
+
+  remove(ref: ConfigRef): ReadonlySet<WorkloadKey> {
+    const key = configKey(ref);
+    const known = this.#configs.get(key);
+    const touched = new Set(known?.targets.map((target) => workloadKey(target.ref)));
+    this.#configs.delete(key);
+    this.#sourceNamespaces.delete(key);
+    for (const workload of touched) {
+      const naming = this.#naming.get(workload);
+      naming?.delete(key);
+      if (naming?.size === 0) this.#naming.delete(workload);
+    }
+    return this.#outdated(touched);
+  }
+
+  /** A Namespace was seen; without facts it is gone. Gives back as `put`. */
+  namespaceSeen(namespace: string, facts: NamespaceFacts | undefined): ReadonlySet<WorkloadKey> {
+    const others = [...this.#configs.values()].filter(({ ref }) => ref.namespace !== namespace);
+    const before = others.map((config) => this.#standingOf(config, namespace));
+    if (facts) this.consents.seen(namespace, facts);
+    else this.consents.gone(namespace);
+    const touched = new Set<WorkloadKey>();
+    for (const [n, config] of others.entries()) {
+      const { allows, isSource } = this.#standingOf(config, namespace);
+      if (isSource !== before[n]?.isSource) this.#sourceNamespaces.delete(configKey(config.ref));
+      for (const { ref } of config.targets) {
+        const isMoved = ref.namespace === namespace && allows !== before[n]?.allows;
+        if (isMoved || isSource !== before[n]?.isSource) touched.add(workloadKey(ref));
+      }
+    }
+    return this.#outdated(touched);
+  }
+
+  #standingOf({ ref, namespaceSelector }: ReloaderConfig, namespace: string) {
+    return {
+      allows: this.consents.allows(namespace, ref.namespace),
+      isSource: this.consents.isSource(namespace, ref.namespace, namespaceSelector),
+    };
+  }
+
+  /** Where the sources of a config may be. */
+  sourceNamespaces({ ref, namespaceSelector }: ReloaderConfig): readonly string[] {
+    const key = configKey(ref);
+    const known = this.#sourceNamespaces.get(key);
+    if (known) return known;
+    const namespaces = this.consents.sourceNamespaces(ref.namespace, namespaceSelector);
+    if (this.#configs.has(key)) this.#sourceNamespaces.set(key, namespaces);
+    return namespaces;
+  }
+
+  /** Whoever names a workload, allowed or not. */
+  naming(key: WorkloadKey): Iterable<ConfigKey> {
+    return (this.#naming.get(key) ?? NOBODY).keys();
+  }
+
+  /** Those that name a workload and may, the oldest first: the first one that wants a source decides. */
+  namingOf(key: WorkloadKey): readonly Naming[] {
+    const naming = [...(this.#naming.get(key) ?? NOBODY)].flatMap(([each, target]) => {
+      const config = this.#configs.get(each);
+      return config && this.consents.allows(target.ref.namespace, config.ref.namespace) ? [{ config, target }] : [];
+    });
+    return naming.sort((a, b) => byAge(a.config, b.config));
+  }
+
+  /** What is asked for a workload. The same array as long as nothing changed. */
+  asksFor(key: WorkloadKey): readonly Ask[] {
+    if (!this.#naming.has(key)) return NO_ASKS;
+    const known = this.#asks.get(key);
+    if (known) return known;
+    const asks = this.namingOf(key).flatMap(({ config, target }) =>
+      asksOf(config, target, this.sourceNamespaces(config), this.#options),
+    );
+    this.#asks.set(key, asks);
+    return asks;
+  }
+
+  /**
+   * From which version on a config asks for something in these namespaces: its own, or that of the last consent that it
+   * needed. Their watches have no order in common.
+   */
+  askedFrom(ref: ConfigRef, namespaces: readonly string[]): number {
+    const others = namespaces.filter((namespace) => namespace !== ref.namespace);
+    const own = Number(this.get(ref)?.resourceVersion ?? 0);
+    return Math.max(own, ...others.map((namespace) => this.consents.versionOf(namespace)));
+  }
+
+  #outdated(touched: ReadonlySet<WorkloadKey>): ReadonlySet<WorkloadKey> {
+    for (const key of touched) this.#asks.delete(key);
+    return touched;
+  }
+}
+
+/** The oldest first, then by name: whoever comes first decides. */
+export function byAge(a: ReloaderConfig, b: ReloaderConfig): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  return configKey(a.ref) < configKey(b.ref) ? -1 : 1;
+}
