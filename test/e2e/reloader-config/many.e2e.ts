@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { faultProxy } from '../../support/proxy.ts';
-import type { AnyObject } from '../../support/sandbox.ts';
+import { untilCalm } from '../reloader/moves.ts';
 import { change, configWorld } from './config-world.ts';
 
 const MANY = 500;
@@ -14,10 +14,6 @@ async function each(count: number, work: (n: number) => Promise<unknown>): Promi
     }),
   );
 }
-
-const isRunning = ({ metadata, status }: AnyObject): boolean =>
-  status?.observedGeneration === metadata.generation &&
-  status.conditions?.some(({ reason }: { readonly reason: string }) => reason === 'NewReplicaSetAvailable');
 
 test('500 configs over 500 running workloads roll nothing; a change is asked about by its matches, and costs their writes', async () => {
   const { access, counts, resetCounts } = await faultProxy();
@@ -36,9 +32,8 @@ test('500 configs over 500 running workloads roll nothing; a change is asked abo
       targets: [{ kind: 'Deployment', name: `app-${n}` }],
     }),
   );
-  // Whoever still writes the status of a workload makes its PATCH come too late, and one more necessary.
-  await shop.audit.until('all workloads run', () => shop.audit.all('Deployment').every(isRunning));
   await world.fence();
+  await untilCalm(shop.audit, shop.moves);
   const rolled = () => Array.from({ length: MANY }, (_, n) => shop.rolls(`app-${n}`));
   expect(rolled().every((times) => times === 0)).toBe(true);
 

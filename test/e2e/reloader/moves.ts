@@ -85,6 +85,23 @@ export function untilMarked(audit: Audit, kind: KindName, name: string, data: Te
 }
 
 /**
+ * Nobody writes to Deployments any more, and the controller knows their last versions: a PATCH is not too late for anybody's
+ * status, and needs no second one. Versions of one kind come in their order, so whoever rolls a Deployment that was created
+ * afterwards has seen all before it.
+ */
+export async function untilCalm(audit: Audit, moves: Moves): Promise<void> {
+  await audit.until('all Deployments are as wanted', () => audit.all('Deployment').every(isComplete));
+  await moves.createSource('ConfigMap', 'last', { value: '1' });
+  await moves.createUser('last', 'last');
+  await moves.setData('ConfigMap', 'last', { value: '2' });
+  await untilMarked(audit, 'Deployment', 'last', { value: '2' });
+}
+
+const isComplete = ({ metadata, status }: AnyObject): boolean =>
+  status?.observedGeneration === metadata.generation &&
+  status.conditions?.some(({ reason }: { readonly reason: string }) => reason === 'NewReplicaSetAvailable');
+
+/**
  * Proves that something did not happen: what comes afterwards has happened. Watches tell changes in their order, so when
  * sources changed later have been rolled out twice, an earlier change that were to do something would have done it.
  */
