@@ -7,6 +7,7 @@ let readable: Readonly<Record<string, readonly object[]>> = {};
 const api = await scriptedApi(({ verb, path, json, status }) => {
   const items = readable[path];
   if (items && verb === 'list') json(200, listOf(items, '1'));
+  else if (path === '/api/v1/namespaces/nope') status(404, 'NotFound');
   else status(403, 'Forbidden');
 });
 afterAll(() => api[Symbol.asyncDispose]());
@@ -64,6 +65,13 @@ it('SAP’s program alone: what changes for each workload, and the order of step
     expect.stringContaining('attune.admission.enabled=true'),
   ]);
   expect(code).toBe(1);
+});
+
+it('SAP’s program alone, and a namespace that does not exist', async () => {
+  readable = cluster([sap], []);
+  const { code, stderr } = await attune('doctor', '-n', 'nope');
+  expect(stderr).toContain('there is no namespace nope');
+  expect(code).toBe(2);
 });
 
 it('as JSON, one report for each program', async () => {

@@ -4,6 +4,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { type Cluster, clusterCommand, clusterUsage, jsonOrText } from '../cluster/cluster-command.ts';
 import type { Deployed } from '../cluster/deployed.ts';
+import { mustExist } from '../cluster/namespace.ts';
 import { rulings } from '../cluster/ruling-settings.ts';
 import { listDeployments, readCluster, reloadersIn } from '../doctor/doctor-cluster.ts';
 import { type Diagnosis, diagnose, type Reaction } from '../doctor/doctor-findings.ts';
@@ -50,6 +51,7 @@ export const run = clusterCommand({
 async function examine({ json }: { readonly json: boolean }, cluster: Cluster): Promise<number> {
   const { client, settings, request, page, io } = cluster;
   const namespace = request.own.get('namespace');
+  if (namespace !== undefined) await mustExist(client, namespace);
   const deployments = await listDeployments(client);
   const sap = await examineSap(client, settings, { namespace, deployments });
   const reports: Report[] = [];

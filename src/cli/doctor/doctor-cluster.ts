@@ -11,7 +11,6 @@ import { withKey } from '../../model/ledger/ledger-key.ts';
 import { listAll } from '../../model/list-all.ts';
 import { Snapshot } from '../../model/snapshot.ts';
 import { type Deployed, programsOf } from '../cluster/deployed.ts';
-import { mustExist } from '../cluster/namespace.ts';
 import type { SourceList } from './doctor-findings.ts';
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
@@ -27,7 +26,6 @@ export const reloadersIn = (deployments: readonly KubeObject[]): readonly Deploy
 
 /** Everything of one cluster that a diagnosis needs; only ever read. */
 export async function readCluster(client: KubeClient, settings: Settings, only?: string) {
-  if (only !== undefined) await mustExist(client, only);
   const inScope = await scopeFilter(client, settings, only);
   // Only what the rules read is looked at, and for that any key will do.
   const key = withKey(new Uint8Array(), settings.compat);
