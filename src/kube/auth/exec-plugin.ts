@@ -80,7 +80,8 @@ async function run(command: string, args: readonly string[], env: Environment, c
     end({ isMissing, failure: isMissing ? 'is not installed, or not in the PATH' : `cannot be started (${code})` });
   });
   child.once('exit', () => {
-    const timer = setTimeout(() => child.stderr.destroy(), STDERR_AFTER_EXIT_MS);
+    // Not before what is in the pipe was read, if we were held up meanwhile.
+    const timer = setTimeout(() => setImmediate(() => child.stderr.destroy()), STDERR_AFTER_EXIT_MS);
     child.once('close', () => clearTimeout(timer));
   });
   child.once('close', (code, signal) => end(code === 0 ? {} : { failure: `ended with ${signal ?? `code ${code}`}` }));
