@@ -8,8 +8,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          // The default of 5 s is not enough where other work shares the machine.
-          testTimeout: 30_000,
+          // The defaults of 5 and 10 s are not enough where other work shares the machine.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           include: [
             'src/**/*.test.ts',
             'test/*.test.ts',
@@ -19,14 +20,15 @@ export default defineConfig({
           ],
         },
       },
-      { test: { name: 'conformance', include: ['test/conformance/*.test.ts'] } },
+      { test: { name: 'conformance', testTimeout: 60_000, include: ['test/conformance/*.test.ts'] } },
       {
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.e2e.ts'],
           globalSetup: ['test/e2e/control-plane.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          // Each wait has a deadline of its own, and says what it waited for; this is for what has none.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
     ],

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { type AlertSettings, type Alerts, createAlerts } from './alerts.ts';
 import type { LogFields } from './log.ts';
@@ -85,7 +86,7 @@ test.each<[AlertSettings['sink'], string, string]>([
   const { seen, url } = await receiver(200);
   const { alerts, said, counted } = alertsTo({ sink, url });
   alerts.send(ALERT);
-  await expect.poll(() => counted).toEqual([success]);
+  await eventually(() => counted).toEqual([success]);
   expect(seen).toEqual([{ type, body, url: '/hunter2' }]);
   expect(said).toEqual([]);
 });
@@ -94,7 +95,7 @@ test('several sources are one message that lists them', async () => {
   const { seen, url } = await receiver(200);
   const { alerts, counted } = alertsTo({ sink: 'raw', url });
   alerts.send({ ...ALERT, source: 'ConfigMap app, db and 38 more', sourceType: undefined });
-  await expect.poll(() => counted).toEqual([success]);
+  await eventually(() => counted).toEqual([success]);
   expect(seen[0]?.body).toBe(
     'Reloader detected changes in ConfigMap app, db and 38 more in namespace shop. ' +
       'Hence reloaded web of type Deployment in namespace shop',
@@ -108,7 +109,7 @@ test.each([
   const { seen, url } = await receiver(200);
   const { alerts, counted } = alertsTo({ sink: 'teams', url, additionalInfo });
   alerts.send(ALERT);
-  await expect.poll(() => counted).toEqual([success]);
+  await eventually(() => counted).toEqual([success]);
   expect(seen[0]?.body).toBe(JSON.stringify({ text }));
 });
 
@@ -126,7 +127,7 @@ test.each<[AlertSettings['sink'], number, boolean]>([
   const { seen, url, host } = await receiver(status);
   const { alerts, said, counted } = alertsTo({ sink, url });
   alerts.send(ALERT);
-  await expect.poll(() => counted).toEqual([ok ? success : failure]);
+  await eventually(() => counted).toEqual([ok ? success : failure]);
   expect(seen).toHaveLength(1);
   expect(said).toEqual(
     ok ? [] : [{ message: 'alert not delivered', sink, host, attempt: 1, error: `status ${status}` }],
@@ -137,7 +138,7 @@ test('what may pass is tried again, and nothing is sent twice after success', as
   const { seen, url } = await receiver(500, 0, 429, 200);
   const { alerts, said, counted, waits } = alertsTo({ url });
   alerts.send(ALERT);
-  await expect.poll(() => counted).toEqual([success]);
+  await eventually(() => counted).toEqual([success]);
   expect(seen).toHaveLength(4);
   expect(said.map(({ message }) => message)).toEqual(['alert not delivered, trying again']);
   expect(waits.filter((ms) => ms === 3000)).toHaveLength(2);
@@ -149,7 +150,7 @@ test('after five attempts it is given up with a line that hides the secret, and 
   const { alerts, said, counted } = alertsTo({ url, sink: 'slack' });
   alerts.send(ALERT);
   alerts.send({ ...ALERT, workload: 'other' });
-  await expect.poll(() => counted).toEqual([failure, success]);
+  await eventually(() => counted).toEqual([failure, success]);
   expect(seen).toHaveLength(6);
   const line = { sink: 'slack', host, error: 'status 500' };
   expect(said).toEqual([
@@ -163,7 +164,7 @@ test('alerts go through the proxy, if there is one', async () => {
   const { seen, host } = await receiver(200);
   const { alerts, counted } = alertsTo({ url: 'http://hooks.example/x', proxy: `http://${host}` });
   alerts.send(ALERT);
-  await expect.poll(() => counted).toEqual([success]);
+  await eventually(() => counted).toEqual([success]);
   expect(seen[0]?.url).toBe('http://hooks.example/x');
 });
 

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { LogFields } from './log.ts';
 import { createWebhook } from './webhook.ts';
@@ -63,7 +64,7 @@ test('while nobody answers nothing is given up, and the pauses grow to a minute 
     },
   });
   for (let change = 0; change < 3; change++) webhook.send();
-  await expect.poll(() => seen).toHaveLength(3);
+  await eventually(() => seen).toHaveLength(3);
   expect(waits).toHaveLength(12);
   expect(waits[0]).toBeLessThanOrEqual(500);
   expect(Math.min(...waits.slice(7))).toBeGreaterThanOrEqual(30_000);

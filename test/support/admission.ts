@@ -66,7 +66,7 @@ export async function admissionStage(
           const isTrusted = webhooks.every(({ clientConfig }) => (clientConfig.caBundle ?? '') !== '');
           return webhooks.length > 0 && isTrusted && webhooks.every(({ failurePolicy }) => failurePolicy === policy);
         },
-        { what: 'the registration', deadlineMs: 60_000 },
+        { what: 'the registration' },
       ).then(() => {}),
     registration,
     async [Symbol.asyncDispose]() {

@@ -85,7 +85,7 @@ export class Audit {
   }
 
   /** Asks anew with every sighting until the answer is neither false nor undefined. */
-  async until<T>(what: string, condition: () => T | false | undefined, deadlineMs = 40_000): Promise<T> {
+  async until<T>(what: string, condition: () => T | false | undefined, deadlineMs = 60_000): Promise<T> {
     const deadline = AbortSignal.any([AbortSignal.timeout(deadlineMs), this.#stopping.signal]);
     for (;;) {
       const answer = condition();

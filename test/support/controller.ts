@@ -88,11 +88,7 @@ export async function startController(options: StartOptions): Promise<Controller
     async metric(name, labels = {}) {
       return sumOf((await ask(address, '/metrics')).body, name, labels);
     },
-    untilLine: (pattern) =>
-      until(() => lines.find((line) => pattern.test(line)), {
-        what: `${pattern} in the log`,
-        deadlineMs: 60_000,
-      }),
+    untilLine: (pattern) => until(() => lines.find((line) => pattern.test(line)), { what: `${pattern} in the log` }),
     stop: () => signalled('SIGTERM'),
     kill9: async () => void (await signalled('SIGKILL')),
     freeze: () => void child.kill('SIGSTOP'),
@@ -110,10 +106,7 @@ async function ready(controller: Controller): Promise<void> {
   const gone = controller.ended.then((code) => {
     throw new Error(`the controller ended with ${code}:\n${controller.lines.join('\n')}`);
   });
-  const isReady = until(async () => (await controller.ask('/readyz')).status === 200, {
-    what: 'the controller ready',
-    deadlineMs: 60_000,
-  });
+  const isReady = until(async () => (await controller.ask('/readyz')).status === 200, { what: 'the controller ready' });
   try {
     await Promise.race([gone, isReady]);
   } catch (error) {

@@ -43,8 +43,15 @@ async function install(kind: CustomKind, access: ApiAccess): Promise<void> {
   }
   const { group, names, versions } = definition.spec;
   const version = versions.find(({ served }) => served)?.name;
-  // Established is said a moment before the kind is really served: ask for the kind itself.
-  await until(() => admin.list(`/apis/${group}/${version}/${names.plural}`), { what: `${kind} being served` });
+  // Established is said a moment before the kind is really served, and before discovery names it: ask both.
+  const isServed = async (): Promise<boolean> => {
+    await admin.list(`/apis/${group}/${version}/${names.plural}`);
+    const { versions: known } = (await admin.get(`/apis/${group}`)) as Partial<ApiGroup>;
+    const { resources } = (await admin.get(`/apis/${group}/${version}`)) as Partial<ApiResources>;
+    const isKnown = known?.some((each) => each.version === version) ?? false;
+    return isKnown && (resources?.some(({ name }) => name === names.plural) ?? false);
+  };
+  await until(isServed, { what: `${kind} being served` });
 }
 
 async function definitionOf(kind: CustomKind): Promise<CustomResourceDefinition> {
@@ -59,6 +66,14 @@ interface CustomResourceDefinition {
     readonly names: { readonly plural: string };
     readonly versions: readonly { readonly name: string; readonly served: boolean }[];
   };
+}
+
+interface ApiGroup {
+  readonly versions: readonly { readonly version: string }[];
+}
+
+interface ApiResources {
+  readonly resources: readonly { readonly name: string }[];
 }
 
 /** The definitions are data of Go modules, pinned like programs. */

@@ -43,7 +43,8 @@ export async function scriptedApi(
 ): Promise<ScriptedApi> {
   const requests: Exchange[] = [];
   const sockets = new Map<object, number>();
-  const server = createServer((request, response) => {
+  // A connection that waits is closed by nobody's clock: who waits for long, on a slow machine, finds it as it was.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {

@@ -62,6 +62,8 @@ export function killAllWith(text: string): number {
 
 /** A signal to somebody who may just have gone. */
 export function send(pid: number, signal: NodeJS.Signals): void {
+  // To the system that is everybody in our own group.
+  if (pid === 0) throw new Error('there is no process to send a signal to');
   try {
     process.kill(pid, signal);
   } catch (error) {

@@ -12,7 +12,7 @@ export interface Waiting {
  */
 export async function until<T>(
   condition: () => T | false | undefined | Promise<T | false | undefined>,
-  { what, deadlineMs = 20_000 }: Waiting,
+  { what, deadlineMs = 60_000 }: Waiting,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import { CONFIG_MAPS, NAMESPACES, type Resource, SECRETS } from '../../api/resources.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -65,7 +66,7 @@ test('ready is who has begun, is prepared, and can follow a source and a workloa
   await begun;
   expect(news()).toEqual([]);
   configMaps.watching();
-  await expect.poll(news).toEqual(READY);
+  await eventually(news).toEqual(READY);
 });
 
 test('what is missing is told once, when all is known, and again when it is something else', async () => {
@@ -84,7 +85,7 @@ test('what is missing is told once, when all is known, and again when it is some
   expect(news()).toEqual([`not: it may not list and watch configmaps or secrets; ${GRANT_SOURCES}`]);
   secrets.listed();
   secrets.watching();
-  await expect.poll(news).toEqual(READY);
+  await eventually(news).toEqual(READY);
   secrets.unavailable(forbidden);
   expect(news()).toEqual([
     'attune_ready 0',
@@ -92,7 +93,7 @@ test('what is missing is told once, when all is known, and again when it is some
     `no more: it may not list and watch configmaps or secrets; ${GRANT_SOURCES}`,
   ]);
   secrets.listed();
-  await expect.poll(news).toEqual(READY);
+  await eventually(news).toEqual(READY);
 });
 
 test('who has become able prepares once more before it says so', async () => {
@@ -103,7 +104,7 @@ test('who has become able prepares once more before it says so', async () => {
   for (const kind of [configMaps, deployments]) kind.listed();
   configMaps.watching();
   prepared[0]?.();
-  await expect.poll(() => prepared.length).toBe(2);
+  await eventually(() => prepared.length).toBe(2);
   expect(news()).toEqual([]);
   prepared[1]?.();
   await begun;
@@ -185,7 +186,7 @@ test('a source whose watch never begins is named, too', async () => {
   for (const failures of [1, 2, 3, 4, 5, 6, 7]) configMaps.failing(down, failures);
   expect(news()).toEqual([expect.stringContaining('not: configmaps cannot be followed: list /x: 503')]);
   configMaps.watching();
-  await expect.poll(news).toEqual(READY);
+  await eventually(news).toEqual(READY);
 });
 
 test('who is to see only some namespaces has to see which', async () => {
@@ -215,7 +216,7 @@ test('source and workload have to be in the same namespace', async () => {
   workloads[1].listed();
   expect(news()).toEqual([expect.stringMatching(/^not: nowhere .* in the same namespace; grant .*, in one namespace/)]);
   workloads[0].listed();
-  await expect.poll(news).toEqual(READY);
+  await eventually(news).toEqual(READY);
 });
 
 test('who may not be elected is not ready to take over', async () => {
@@ -228,5 +229,5 @@ test('who may not be elected is not ready to take over', async () => {
   readiness.leaseRefused(forbidden);
   expect(news()).toEqual([expect.stringMatching(/^not: it may not take part in the election.*; grant get, watch/)]);
   readiness.leaseRefused(undefined);
-  await expect.poll(news).toEqual(READY);
+  await eventually(news).toEqual(READY);
 });

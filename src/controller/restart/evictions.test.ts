@@ -282,7 +282,8 @@ test('a workload that is gone: its pods may stay, but are watched no longer', as
   await world.step();
   // The listing was told, and from now on the pods have nothing to tell.
   await eventually(() => added).toEqual([WEB]);
-  expect(world.isWatched()).toBe(true);
+  // Which is told before the server has heard of the watch.
+  await eventually(() => world.isWatched()).toBe(true);
   world.gone();
   await eventually(() => world.isWatched()).toBe(false);
   expect(world.evictions.progress(WEB)).toBeUndefined();

@@ -193,11 +193,11 @@ describe('a plugin that gives nothing is named; what it says is told, its creden
     const clock = virtualClock();
     const kubeconfig = await plugin('echo $$ > pid; exec sleep 600');
     const connected = connect({ kubeconfig, env, clock });
-    await vi.waitUntil(() => existsSync(join(folder.path, 'pid')), 10_000);
-    const pid = Number(await vi.waitUntil(() => readFile(join(folder.path, 'pid'), 'utf8'), 10_000));
+    await vi.waitUntil(() => existsSync(join(folder.path, 'pid')), 20_000);
+    const pid = Number(await vi.waitUntil(() => readFile(join(folder.path, 'pid'), 'utf8'), 20_000));
     clock.advance(60_000);
     await expect(connected).rejects.toThrow(/did not end within 60 s/);
-    await vi.waitUntil(() => !isAlive(pid), 10_000);
+    await vi.waitUntil(() => !isAlive(pid), 20_000);
   });
 });
 

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
-import { candidate, type LeaseServer, start } from '../../../test/support/lease-world.ts';
+import { candidate, type LeaseServer, start, type World } from '../../../test/support/lease-world.ts';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import { LEASES } from '../../api/resources.ts';
+
+/** What the server tells reaches only a watch that has begun; nobody counts those on their way as calls in flight. */
+const watched = ({ api }: World) => eventually(() => api.requests.some(({ verb }) => verb === 'watch')).toBe(true);
 
 describe('the first', () => {
   test('creates the lease and renews it every two seconds', async () => {
@@ -81,6 +84,7 @@ describe('the second', () => {
     const b = candidate(world, 'b');
     await b.live(3000);
     expect(b.told).toEqual(['holder a']);
+    await watched(world);
     end(world.server);
     await eventually(() => b.told).toContain('leading');
   });
@@ -206,6 +210,7 @@ describe('losing it', () => {
     world.server.set({ holderIdentity: 'b' });
     await a.live(3000);
     expect(a.told.slice(3)).toEqual(['holder b', 'lost']);
+    await watched(world);
     world.server.set({ holderIdentity: '' });
     await eventually(() => a.told.at(-1)).toBe('leading');
   });

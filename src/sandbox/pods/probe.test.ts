@@ -21,6 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+// Without a limit that a slow machine could pass: a question without an answer is a failure as well.
+const timeoutSeconds = 20;
 const httpGet = { path: '/health', port: 'http' };
 
 test('it tells changes only, after as many answers as the author wants', async () => {
@@ -28,7 +30,7 @@ test('it tells changes only, after as many answers as the author wants', async (
   asked = 0;
   const told: (readonly [boolean, number])[] = [];
   const stop = new AbortController();
-  const probe = { httpGet, periodSeconds: 0.01, failureThreshold: 3, successThreshold: 2 };
+  const probe = { httpGet, timeoutSeconds, periodSeconds: 0.01, failureThreshold: 3, successThreshold: 2 };
   const changed = (healthy: boolean) => void told.push([healthy, asked]);
   const finished = runProbe(probe, container, '127.0.0.1', { signal: stop.signal, changed, eager: false });
   await until(() => told.length === 1, { what: 'the first word' });
@@ -51,7 +53,7 @@ test.each([
   status = code;
   const stop = new AbortController();
   const healthy = await new Promise<boolean>((resolve) => {
-    const probe = { httpGet, failureThreshold: 1 };
+    const probe = { httpGet, timeoutSeconds, failureThreshold: 1 };
     void runProbe(probe, container, '127.0.0.1', { signal: stop.signal, changed: resolve, eager: true });
   });
   stop.abort();
@@ -62,7 +64,7 @@ test('a port is enough for a probe that only connects, and nobody there is bad',
   const stop = new AbortController();
   const ask = (port: number | string) =>
     new Promise<boolean>((resolve) => {
-      const probe = { tcpSocket: { port }, failureThreshold: 1 };
+      const probe = { tcpSocket: { port }, timeoutSeconds, failureThreshold: 1 };
       void runProbe(probe, container, '127.0.0.1', { signal: stop.signal, changed: resolve, eager: true });
     });
   expect(await ask('http')).toBe(true);

@@ -1,13 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
+import { until } from '../../../test/support/wait.ts';
 import { identityOf, isAlive, ownIdentity } from './process-identity.ts';
 
 test('a process is alive until it has ended', async () => {
   const child = spawn('sleep', ['600']);
-  const identity = identityOf(child.pid ?? 0);
-  if (!identity) throw new Error('the child is not seen');
-  expect(identity.command).toBe('sleep 600');
+  // The kernel lets a parent go on a moment before the command line of its child is there.
+  const identity = await until(
+    () => {
+      const seen = identityOf(child.pid ?? 0);
+      return seen?.command === 'sleep 600' && seen;
+    },
+    { what: 'the child with its command line' },
+  );
   expect(isAlive(identity)).toBe(true);
   child.kill('SIGKILL');
   await once(child, 'exit');

@@ -59,7 +59,7 @@ test('of many replicas that start at once one writes, all serve the same, and da
 
   await api().patch(secretPath(), { data: { 'ca.key': null } });
   const mended = () => all.every(({ told }) => told.length > 1);
-  await until(mended, { what: 'all serving the new one', deadlineMs: 30_000 });
+  await until(mended, { what: 'all serving the new one' });
   const [first, ...others] = all.map(({ told }) => told.at(-1));
   for (const each of others) expect(each).toEqual(first);
   expect(first?.bundle).not.toBe(textOf(secret, 'ca.crt'));

@@ -30,7 +30,8 @@ test("somebody's own certificate and registration, as SAP's users have them: ser
     metadata: { name },
     webhooks: [
       {
-        name: 'mutate.apps.k8s.io',
+        // Not SAP's own name: by that `attune doctor`, which other tests run here meanwhile, knows SAP's program.
+        name: 'mutate.theirs.example.com',
         clientConfig: { url, caBundle },
         rules: [
           { apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments'], operations: ['CREATE', 'UPDATE'] },

@@ -36,6 +36,8 @@ async function register(...flags: readonly string[]): Promise<void> {
   const webhooks = (manifest['webhooks'] as readonly { readonly clientConfig: object }[]).map((each) => ({
     ...each,
     failurePolicy: 'Fail',
+    // For objects of some megabytes, on a busy machine: who is late is refused here.
+    timeoutSeconds: 20,
     clientConfig: { ...each.clientConfig, caBundle },
   }));
   await admin.patch(`${REGISTRATIONS}/${ns}?fieldManager=test`, { ...manifest, webhooks }, 'apply');
@@ -197,12 +199,12 @@ describe('an odd object gives no error', () => {
     // More than a condition may look at: the write comes to us, and is not refused.
     [1000, 60, ['UPDATE']],
     [1001, 1, ['UPDATE']],
-  ])('%d containers with %d variables each', { timeout: 120_000 }, async (containers, variables, expected) => {
+  ])('%d containers with %d variables each', async (containers, variables, expected) => {
     expect(await callsFor('Deployment', { spec: many(containers, variables) })).toEqual(expected);
   });
 });
 
-test('as SAP, its labels keep a workload from admission, whatever it carries', { timeout: 120_000 }, async () => {
+test('as SAP, its labels keep a workload from admission, whatever it carries', async () => {
   await register('--compat=sap');
   const labelled = { annotations: SAP, labels: OFF };
   expect(await callsFor('Deployment', { env: [MARK], metadata: labelled })).toEqual([]);

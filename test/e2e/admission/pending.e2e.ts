@@ -16,8 +16,9 @@ describe.each(DIALECTS.filter(({ flags }) => flags.length === 0))('$title', (dia
     await scene.reload('v2');
     const annotations = {
       ...scene.manifest.metadata.annotations,
-      'attune.dev/quiet-period': '8s',
-      'attune.dev/max-wait': '8s',
+      // Long enough for what is written until the fence has passed, on any machine.
+      'attune.dev/quiet-period': '20s',
+      'attune.dev/max-wait': '20s',
     };
     await api().patch(scene.path, { metadata: { annotations } });
     await scene.moves.setData('ConfigMap', 'c', { k: 'v3' });

@@ -33,8 +33,7 @@ const stateOf = ({ webhooks }: AnyObject): string =>
     .map(({ failurePolicy, clientConfig }) => `${failurePolicy} ${clientConfig.caBundle ?? ''}`)
     .join();
 
-const becomes = (state: string) =>
-  until(async () => stateOf(await admin.get(path())) === state, { what: state, deadlineMs: 30_000 });
+const becomes = (state: string) => until(async () => stateOf(await admin.get(path())) === state, { what: state });
 
 /** As GitOps does it: its own fields, over everybody else's. */
 const gitOps = (webhooks: unknown) =>

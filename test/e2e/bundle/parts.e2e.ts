@@ -5,8 +5,10 @@ import { stringify } from 'yaml';
 import { Audit } from '../../support/audit.ts';
 import { connectProxy } from '../../support/connect-proxy.ts';
 import { type Stage, stage } from '../../support/controller.ts';
-import { controlPlane } from '../../support/sandbox.ts';
+import { api, controlPlane } from '../../support/sandbox.ts';
 import { socksProxy } from '../../support/socks-proxy.ts';
+import { until } from '../../support/wait.ts';
+import { pathOf } from '../../support/workloads.ts';
 import { movesIn, untilMarked } from '../reloader/moves.ts';
 import { bundle, imageEnvironment } from './bundle.ts';
 
@@ -15,6 +17,9 @@ const plane = controlPlane();
 let scene: Stage;
 beforeAll(async () => {
   scene = await stage();
+  // A controller of the cluster makes it, a moment after the namespace.
+  const path = pathOf('ConfigMap', scene.space, 'kube-root-ca.crt');
+  await until(() => api().find(path), { what: 'kube-root-ca.crt' });
 });
 afterAll(() => scene[Symbol.asyncDispose]());
 
@@ -169,7 +174,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 describe('every part that is loaded when it is called for works from the bundle', () => {
-  it.each(Object.entries(PARTS))('%s', { timeout: 180_000 }, (_, use) => use());
+  it.each(Object.entries(PARTS))('%s', (_, use) => use());
 
   it('and these are all', () => {
     const lazy = Object.values(metafile().outputs).flatMap(({ imports }) =>

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeKubeconfig } from '../../../src/sandbox/control-plane/write-kubeconfig.ts';
-import { namespace, runProgram, serviceAccount } from '../../support/sandbox.ts';
+import { api, namespace, runProgram, serviceAccount } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -80,6 +80,9 @@ describe('the file system of the image', () => {
   // Only root may change the root.
   it.skipIf(getuid?.() !== 0)('runs every command that the image is for', async () => {
     const shop = await namespace('image');
+    // A controller of the cluster makes it, a moment after the namespace.
+    const published = () => api().find(`/api/v1/namespaces/${shop}/configmaps/kube-root-ca.crt`);
+    await until(published, { what: 'kube-root-ca.crt' });
     mkdirSync(join(root, 'proc'));
     const read = { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch'] };
     const write = { apiGroups: [''], resources: ['configmaps', 'secrets'], verbs: ['create', 'update'] };
@@ -98,7 +101,7 @@ describe('the file system of the image', () => {
     }
     const controller = runProgram(inside(`--namespaces=${shop}`), { ...env, POD_NAMESPACE: shop });
     const ask = async (path: string) => (await fetch(`http://${address}:9090${path}`)).status === 200;
-    await until(() => ask('/readyz'), { what: `the controller being ready\n${controller.lines.join('\n')}` });
+    await until(() => ask('/readyz'), { what: 'the controller being ready' });
     expect(await ask('/live')).toBe(true);
     expect(await ask('/metrics')).toBe(true);
     expect(await controller.terminate()).toBe(0);

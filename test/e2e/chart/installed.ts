@@ -79,7 +79,8 @@ export class ChartCluster {
 
   /** What the release's ServiceAccount has asked of the API server so far. */
   requests(account: string): readonly AuditEntry[] {
-    const lines = readFileSync(this.plane.auditLog, 'utf8').split('\n');
+    // The last line may still be on its way to the file.
+    const lines = readFileSync(this.plane.auditLog, 'utf8').split('\n').slice(0, -1);
     const username = `system:serviceaccount:${TOOLS}:${account}`;
     return lines
       .filter((line) => line.includes(username))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { installKinds } from '../../support/crds.ts';
 import { podRunner } from '../../support/pod-runner.ts';
 import type { AnyObject } from '../../support/sandbox.ts';
@@ -12,9 +12,6 @@ import { AUTO, change, type Place, pathOf, reaction, sources, templateOf, traceO
 const STAND_IN = fileURLToPath(new URL('../../chart/stakater-stand-in', import.meta.url));
 const IMAGE = 'attune:0.1.0';
 const ROLLING = ['Deployment', 'StatefulSet', 'DaemonSet'];
-
-// Each test installs releases and waits for their pods, on a machine that other tests share.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 let cluster: ChartCluster;
 beforeAll(async () => {
@@ -34,7 +31,7 @@ async function rollouts(object: AnyObject): Promise<number> {
       const now = await cluster.admin.get(pathOf(object.kind, namespace, name));
       return now['status'].observedGeneration === now.metadata.generation && now;
     },
-    { what: `${object.kind} ${name} being observed`, deadlineMs: 60_000 },
+    { what: `${object.kind} ${name} being observed` },
   );
   if (object.kind === 'Deployment')
     return Number(observed.metadata.annotations?.['deployment.kubernetes.io/revision']) - 1;
@@ -51,7 +48,7 @@ async function ready(release: string): Promise<void> {
       const answers = pods.map(({ status }) => fetch(`http://${status.podIP}:9090/readyz`));
       return pods.length > 0 && (await Promise.all(answers)).every(({ ok }) => ok);
     },
-    { what: `${release} being ready`, deadlineMs: 60_000 },
+    { what: `${release} being ready` },
   );
 }
 
@@ -150,8 +147,12 @@ describe('the other chart with nothing but the image changed, under its own righ
       await Promise.all(places.map((place, at) => reaction(place, traces[at] ?? '')));
     }
     // The rights of that chart are enough to tell everybody how it is set.
-    const { flags } = (await cluster.admin.get(`/api/v1/namespaces/${TOOLS}/configmaps/attune-info`))['data'];
-    expect(flags).toContain(`--reload-strategy=${strategy}`);
+    // It is written beside the work, and may be of the release before until then.
+    const isTold = async () => {
+      const { data } = await cluster.admin.get(`/api/v1/namespaces/${TOOLS}/configmaps/attune-info`);
+      return data.flags.includes(`--reload-strategy=${strategy}`) as boolean;
+    };
+    await until(isTold, { what: `attune-info with ${strategy}` });
     await cluster.uninstall(shop);
   });
 });

@@ -110,6 +110,6 @@ export function reaction(place: Place, before: string): Promise<string> {
       const trace = await traceOf(place);
       return trace !== before && trace;
     },
-    { what: `${place.kind} in ${place.namespace} reacting`, deadlineMs: 60_000 },
+    { what: `${place.kind} in ${place.namespace} reacting` },
   );
 }

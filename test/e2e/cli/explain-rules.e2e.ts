@@ -192,6 +192,9 @@ describe('what one asks about, and what one gets to hear', () => {
       },
       { what: 'its pod' },
     );
+    // That it has made a pod, a Job says a moment after there is one.
+    const isActive = async () => (await admin.get(`${path}/jobs/yearly-1`))['status'].active === 1;
+    await until(isActive, { what: 'its run being counted' });
     const report = await explained(`po/${pod?.metadata.name}`);
     expect(report.workload).toMatchObject({ kind: 'CronJob', name: 'yearly' });
     expect(report.sources).toMatchObject([{ action: 'run', state: { is: 'current', pods: { total: 1 } } }]);

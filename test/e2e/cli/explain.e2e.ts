@@ -32,6 +32,13 @@ afterAll(() => place[Symbol.asyncDispose]());
 describe('how things stand, over a change that is rolled out and one that is not', () => {
   it('tells what is applied, what waits, and until when', async () => {
     await create('web', { annotations: AUTO, pod: podUsing(APP, 'envFrom') });
+    // Else it is written down once more when it is rolled out; after the change the record would not be the last word.
+    const isAvailable = async () => {
+      const conditions: readonly { readonly reason: string }[] = (await admin.get(`${deployments()}/web`))['status']
+        .conditions;
+      return conditions.some(({ reason }) => reason === 'NewReplicaSetAvailable');
+    };
+    await until(isAvailable, { what: 'web being rolled out' });
     const settled = await place.start();
     expect(await about('deploy/web')).toMatchObject({
       rolls: true,

@@ -1,10 +1,8 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { api, ownControlPlane, serviceAccountAccess } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
 import { podUsing, workload } from '../../support/workloads.ts';
 import { commandLine } from './run.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 // A cluster of its own: in the one of the other tests somebody may have installed Rollouts and DeploymentConfigs.
 const { plane } = await ownControlPlane({ apiOnly: true });

@@ -21,7 +21,7 @@ const untilLine = ({ lines, ended }: Program, pattern: RegExp) => {
   return Promise.race([seen, early]);
 };
 
-it('shows a change arrive, ends with 0, and leaves nothing behind', { timeout: 180_000 }, async () => {
+it('shows a change arrive, ends with 0, and leaves nothing behind', async () => {
   const name = newName();
   const program = tour(name, '--once');
   expect(await program.ended, program.lines.join('\n')).toBe(0);
@@ -37,7 +37,7 @@ it('shows a change arrive, ends with 0, and leaves nothing behind', { timeout: 1
   expect(inspectSandbox(env, name)).toBeUndefined();
 });
 
-it('stays, and every command that it prints works as printed', { timeout: 300_000 }, async () => {
+it('stays, and every command that it prints works as printed', async () => {
   const name = newName();
   const program = tour(name);
   await untilLine(program, /Ctrl-C ends it/);
@@ -60,7 +60,7 @@ it('stays, and every command that it prints works as printed', { timeout: 300_00
   expect(inspectSandbox(env, name)).toBeUndefined();
 });
 
-it('does not succeed when the cluster shows something else than what it says', { timeout: 300_000 }, async () => {
+it('does not succeed when the cluster shows something else than what it says', async () => {
   const { plane } = await ownControlPlane({ owned: false });
   const admin = api(plane);
   await admin.create('/api/v1/namespaces', { metadata: { name: 'demo' } });
@@ -80,7 +80,7 @@ it('does not succeed when the cluster shows something else than what it says', {
   expect(inspectSandbox(env, plane.name)?.state).toBe('up');
 });
 
-it('a stop in the middle leaves nothing behind', { timeout: 180_000 }, async () => {
+it('a stop in the middle leaves nothing behind', async () => {
   const name = newName();
   const program = tour(name, '--once');
   await untilLine(program, /A real control plane/);

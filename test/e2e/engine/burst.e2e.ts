@@ -27,7 +27,7 @@ const SHRUNK_MS = 60_000;
 test.each([
   ['the bundle', { program: join(bundle, 'attune.mjs') }, 16],
   ['the sources', {}, 48],
-])('%s, started by hand, takes little for a burst and gives it back', { timeout: 120_000 }, async (_, what, mostMb) => {
+])('%s, started by hand, takes little for a burst and gives it back', async (_, what, mostMb) => {
   await using at = await stage();
   await using attune = await at.start([], { ...what, env: { NODE_OPTIONS: `--import=${PRELOAD}` } });
   kill(attune.pid, 'SIGUSR2');

@@ -13,6 +13,7 @@ import { type AnyObject, api, controlPlane, namespace } from '../../support/sand
 import { until } from '../../support/wait.ts';
 import { pathOf, sha1 } from '../../support/workloads.ts';
 import { AUTO, movesIn, untilMarked } from '../reloader/moves.ts';
+import { untilCounted } from './web-world.ts';
 
 const DEPLOYMENT = 'Deployment';
 
@@ -129,23 +130,27 @@ test('what another reloader did meanwhile is not done again', async () => {
   const own = await namespace('relay-home');
   const moves = movesIn(shop);
   const names = Array.from({ length: 20 }, (_, n) => `web-${n}`);
+  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  const created: AnyObject[] = [];
   for (const name of names) {
     await moves.createSource('ConfigMap', name, { value: '1' });
-    await moves.createUser(name, name);
+    created.push(await moves.createUser(name, name));
   }
+  await untilCounted(audit, created);
   const first = await start(shop, own);
   expect(await first.stop()).toBe(0);
+  const relayed: AnyObject[] = [];
   for (const name of names) {
     await moves.setData('ConfigMap', name, { value: '2' });
     const env = [{ name: `STAKATER_${name.toUpperCase().replace('-', '_')}_CONFIGMAP`, value: sha1({ value: '2' }) }];
     const body = { spec: { template: { spec: { containers: [{ name: 'app', env }] } } } };
-    await api().patch(pathOf(DEPLOYMENT, shop, name), body, 'strategic');
+    relayed.push(await api().patch(pathOf(DEPLOYMENT, shop, name), body, 'strategic'));
   }
-  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  await untilCounted(audit, relayed);
   await using _second = await start(shop, own);
   await moves.setData('ConfigMap', 'web-0', { value: '3' });
   await untilMarked(audit, DEPLOYMENT, 'web-0', { value: '3' });
-  expect(names.slice(1).map((name) => rollsOf(audit, name))).toEqual(names.slice(1).map(() => 0));
+  expect(names.slice(1).map((name) => rollsOf(audit, name))).toEqual(names.slice(1).map(() => 1));
 });
 
 test('nothing that is stored helps to guess a Secret', async () => {
@@ -184,6 +189,8 @@ test('a first start works before it can keep its ledger, and is ready when dying
   const options = { home, access: proxy.access, flags: [`--namespaces=${shop}`] };
   await using first = await startController({ ...options, untilReady: false });
   await first.untilLine(/no ledger to go by/);
+  // What changes before it has read everything is what it finds there.
+  await first.untilLine(/sources are watched/);
   await moves.setData('ConfigMap', 'rolled', { value: '2' });
   await untilMarked(audit, DEPLOYMENT, 'rolled', { value: '2' });
   expect((await first.ask('/readyz')).status).toBe(503);

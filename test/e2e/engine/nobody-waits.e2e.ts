@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { api } from '../../support/sandbox.ts';
 import { pathOf, podUsing, workload } from '../../support/workloads.ts';
@@ -31,6 +32,7 @@ test('Jobs that stay in their finalizers hold nobody up, and are replaced when t
     await api().create(pathOf('Job', here.space), { ...job, metadata });
   }
   const attune = await here.start([DEFAULT]);
+  await here.audit.until('all Jobs', () => here.audit.all('Job').length === MANY.length);
   const old = new Map(here.audit.all('Job').map(({ metadata }) => [metadata.name, metadata.uid]));
   await here.setData('ConfigMap', 'app', V2);
   const isStuck = () => here.audit.all('Job').filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
@@ -62,10 +64,10 @@ test('PATCHes that are never answered hold nobody up', async () => {
   const attune = await here.start([DEFAULT], { access: { ...here.stage.access, server: proxy.access.server } });
   proxy.setRules([{ fault: { type: 'silence' }, verbs: ['patch'], path: /\/deployments\/stuck-/ }]);
   await here.setData('ConfigMap', 'app', V2);
-  await expect.poll(() => proxy.faults).toBeGreaterThan(0);
+  await eventually(() => proxy.faults).toBeGreaterThan(0);
   await here.setData('ConfigMap', 'other', V2);
   await untilMarked(here.audit, 'Deployment', 'stranger', V2);
-  await expect.poll(() => proxy.faults).toBe(MANY.length);
+  await eventually(() => proxy.faults).toBe(MANY.length);
   await here.setData('ConfigMap', 'other', V3);
   await untilMarked(here.audit, 'Deployment', 'stranger', V3);
   // None of them has got an answer, or given up, so far.

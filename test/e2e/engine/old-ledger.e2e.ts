@@ -40,7 +40,7 @@ test('the ledger of 0.1.0 is read: nothing rolls for the swap, and what changed 
     if (wanted[name] === 1) await moves.setData(source.kind, source.name, { value: 'swap' });
   }
   await using controller = await at.start();
-  expect(controller.lines.join('\n')).toContain('ledger found');
+  await controller.untilLine(/ledger found/);
   const isArrived = () => Object.entries(rolls()).every(([name, count]) => count >= (wanted[name] ?? 0));
   await audit.until('all changes have arrived', isArrived);
   await fence.pass();

@@ -17,7 +17,6 @@ const DELAYED = { none: undefined, sources: /configmaps\?.*watch/, workloads: /d
 
 test.each(['none', 'sources', 'workloads'] as const)(
   'the order on the server decides, not the order of arrival (delayed: %s)',
-  { timeout: 180_000 },
   async (delayed) => {
     const shop = await namespace('order');
     const moves = movesIn(shop);
@@ -68,7 +67,7 @@ test('an answer that took longer than the watch does not bring old data back', a
   await answered.promise;
   await here.setData('ConfigMap', 'app', { value: '2' });
   const labels = { resource_type: 'configmaps', event_type: 'update' };
-  await until(async () => (await attune.metric('reloader_events_received_total', labels)) === 1, {
+  await until(async () => ((await attune.metric('reloader_events_received_total', labels)) ?? 0) >= 1, {
     what: 'the change being seen',
   });
   release.resolve();

@@ -3,11 +3,14 @@ import { Audit } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { api, controlPlane, namespace } from '../../support/sandbox.ts';
+import { until } from '../../support/wait.ts';
 import { pathOf } from '../../support/workloads.ts';
 import { movesIn, untilCalm, untilMarked } from '../reloader/moves.ts';
 import { webWorld } from './web-world.ts';
 
 const DEPLOYMENT = 'Deployment';
+/** For what several requests change together: so long none of them takes, also on a busy machine. */
+const TOGETHER = '--quiet-period=5s';
 
 /** The world with a controller in it. */
 async function world(flags: readonly string[] = []) {
@@ -16,7 +19,7 @@ async function world(flags: readonly string[] = []) {
 }
 
 test('source, then template, as helm upgrade does it: one rollout, not two', async () => {
-  await using w = await world();
+  await using w = await world([TOGETHER]);
   await w.moves.setData('ConfigMap', 'web', { value: '2' });
   await w.setImage('v2');
   await w.fence();
@@ -32,7 +35,7 @@ test('template, then source: the new pods may be older than the change, so it ro
 });
 
 test('an undo after the change goes back to pods that may be older, so it rolls', async () => {
-  await using w = await world();
+  await using w = await world([TOGETHER]);
   // The rollout in between never completes: of one that did, no older pods would be left to go back to.
   await api().patch(pathOf(DEPLOYMENT, w.shop, 'web'), { spec: { replicas: 1, minReadySeconds: 500 } });
   await w.setImage('v2');
@@ -56,20 +59,22 @@ test('a writer who takes our mark away is answered once; then the change stays v
   await strip();
   await w.audit.until('the change is applied once more', () => w.rolls() === 3);
   await strip();
+  // It comes by the watch of workloads, with which that of the fence's source has no order in common.
+  const undelivered = async () => await w.controller.metric('attune_undelivered_changes');
+  await until(async () => (await undelivered()) === 1, { what: 'the change is given up' });
   await w.fence();
   expect(w.rolls()).toBe(4);
-  expect(await w.controller.metric('attune_undelivered_changes')).toBe(1);
+  expect(await undelivered()).toBe(1);
   expect(await w.controller.metric('attune_reverted_total')).toBe(2);
   const events = () => w.audit.all('Event').filter((event) => event['reason'] === 'ReloadReverted');
   await w.audit.until('Events tell of it', () => events().length > 0);
   // When the template moves next, its pods are new and have the data.
   await w.setImage('v2');
-  await w.fence();
-  expect(await w.controller.metric('attune_undelivered_changes')).toBe(0);
+  await until(async () => (await undelivered()) === 0, { what: 'nothing is undelivered' });
 });
 
 test('five sources that change together are one rollout', async () => {
-  await using w = await world();
+  await using w = await world([TOGETHER]);
   const names = ['one', 'two', 'three', 'four', 'five'];
   for (const name of names) await w.moves.createSource('ConfigMap', name, { value: '1' });
   const envFrom = names.map((name) => ({ configMapRef: { name } }));
@@ -130,15 +135,20 @@ test('a leader that was frozen between deciding and writing changes nothing', as
   await old.untilLine(/became leader/);
   await using young = await replica('young');
   // Its PATCH is held up on the way; while it waits for the answer, it is frozen and succeeded.
-  proxy.setRules([{ fault: { type: 'delay', ms: 20_000 }, verbs: ['patch'], path: /deployments/, times: 1 }]);
+  // Longer than a Lease lasts, and shorter than a request may.
+  proxy.setRules([{ fault: { type: 'delay', ms: 25_000 }, verbs: ['patch'], path: /deployments/, times: 1 }]);
   await moves.setData('ConfigMap', 'web', { value: '2' });
-  await audit.until('the PATCH is on its way', () => (proxy.counts.get('patch deployments') ?? 0) > 0 || undefined);
+  await until(() => (proxy.counts.get('patch deployments') ?? 0) > 0, { what: 'the PATCH is on its way' });
   old.freeze();
   await young.untilLine(/became leader/);
   await untilMarked(audit, DEPLOYMENT, 'web', { value: '2' });
   old.thaw();
   await moves.setData('ConfigMap', 'web', { value: '3' });
   await untilMarked(audit, DEPLOYMENT, 'web', { value: '3' });
+  const refused = { code: '409', method: 'PATCH' };
+  await until(async () => ((await old.metric('rest_client_requests_total', refused)) ?? 0) > 0, {
+    what: 'the late PATCH is refused',
+  });
   expect(audit.templates(DEPLOYMENT, 'web')).toHaveLength(3);
   expect((await old.ask('/live')).status).toBe(200);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { ApiAccess } from '../../../src/sandbox/control-plane/api-request.ts';
 import { Audit } from '../../support/audit.ts';
 import { type Controller, startController } from '../../support/controller.ts';
@@ -10,8 +10,6 @@ import { api, controlPlane, namespace, serviceAccount } from '../../support/sand
 import { until } from '../../support/wait.ts';
 import { movesIn, untilMarked } from '../reloader/moves.ts';
 import { COMPAT } from '../reloader/scene.ts';
-
-vi.setConfig({ testTimeout: 240_000 });
 
 const SOURCES = { apiGroups: [''], resources: ['configmaps', 'secrets'], verbs: ['get', 'list', 'watch'] };
 const WORKLOADS = {
@@ -75,6 +73,7 @@ test('without rights it is not ready and says what is missing; with them it is; 
   await attune.untilLine(/Attune is not ready: it may not list deployments/);
   await grant(OWN, SOURCES, WORKLOADS);
   await untilReady(attune, 200);
+  await attune.untilLine(READY);
   expect(about(attune, READY)).toHaveLength(1);
   await grant(OWN);
   proxy.cutWatches();

@@ -20,10 +20,7 @@ async function setHolder(here: Scene, holderIdentity: string): Promise<void> {
 }
 
 const leads = (attune: Controller, isLeader: 0 | 1): Promise<unknown> =>
-  until(async () => (await attune.metric('attune_leader')) === isLeader, {
-    what: `attune_leader ${isLeader}`,
-    deadlineMs: 40_000,
-  });
+  until(async () => (await attune.metric('attune_leader')) === isLeader, { what: `attune_leader ${isLeader}` });
 
 const rollouts = (here: Scene): number => here.audit.templates('Deployment', 'web').length - 1;
 const written = (attune: Controller) => attune.metric('reloader_reload_executed_total', { success: 'true' });

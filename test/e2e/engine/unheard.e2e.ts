@@ -29,7 +29,7 @@ async function unheard() {
     startController({
       home,
       access: proxy.access,
-      flags: [`--namespaces=${shop}`, '--quiet-period=2s', '--log-level=debug'],
+      flags: [`--namespaces=${shop}`, '--quiet-period=5s', '--log-level=debug'],
     });
   const judge = () =>
     KINDS.map((kind) => {
@@ -40,6 +40,14 @@ async function unheard() {
   const untilRolled = (times: number) =>
     audit.until(`all were rolled ${times} times`, () => judge().every(({ rolled }) => rolled >= times));
 
+  // Of a rollout that its controller has not counted yet nobody can tell later whether the Secret was there before it.
+  const isCounted = (kind: (typeof KINDS)[number]) => {
+    const object = audit.latest(kind, 'web');
+    return kind === 'CronJob' || object?.['status']?.observedGeneration === object?.metadata.generation;
+  };
+  const untilCounted = () => audit.until('all are counted', () => KINDS.every(isCounted));
+
+  await untilCounted();
   const first = await start();
   proxy.setRules([{ fault: { type: 'silence' }, verbs: ['watch'], path: /secrets/ }]);
   proxy.cutWatches();
@@ -48,6 +56,7 @@ async function unheard() {
   await moves.setData('Secret', 'token', { value: '2' });
   await untilRolled(1);
   await first.kill9();
+  await untilCounted();
   proxy.setRules([]);
   return { moves, proxy, start, judge, untilRolled };
 }

@@ -1,10 +1,21 @@
 import { Audit, type AuditedKind } from '../../support/audit.ts';
 import { type Controller, startController } from '../../support/controller.ts';
-import { api, controlPlane, namespace } from '../../support/sandbox.ts';
+import { type AnyObject, api, controlPlane, namespace } from '../../support/sandbox.ts';
 import { pathOf } from '../../support/workloads.ts';
 import { type Moves, movesIn, untilMarked } from '../reloader/moves.ts';
 
 const DEPLOYMENT = 'Deployment';
+const COUNTED_MS = 60_000;
+
+/**
+ * The Deployment controller has seen these versions, and has counted their revisions. Of a template that is not counted yet
+ * nobody can tell after a gap whether it is newer than its source, and a rollout too many is right.
+ */
+export async function untilCounted(audit: Audit, written: readonly AnyObject[]): Promise<void> {
+  const isCounted = ({ metadata: { name, generation = 0 } }: AnyObject) =>
+    (audit.latest(DEPLOYMENT, name)?.['status']?.observedGeneration ?? 0) >= generation;
+  await audit.until('the Deployment controller has seen them', () => written.every(isCounted), COUNTED_MS);
+}
 
 /** A Deployment `web` that uses a ConfigMap of that name, and another pair to prove that something did not happen. */
 export interface WebWorld extends AsyncDisposable {
@@ -28,11 +39,13 @@ export async function webWorld({
 }): Promise<WebWorld> {
   const [home, shop] = await Promise.all([namespace('web-home'), namespace('web')]);
   const moves = movesIn(shop);
+  const created: AnyObject[] = [];
   for (const name of ['web', 'fence']) {
     await moves.createSource('ConfigMap', name, { value: 'a' });
-    await moves.createUser(name, name);
+    created.push(await moves.createUser(name, name));
   }
   const audit = await Audit.of(shop, [DEPLOYMENT, ...kinds]);
+  await untilCounted(audit, created);
   const running: Controller[] = [];
   let round = 0;
   return {

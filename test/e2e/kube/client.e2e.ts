@@ -25,7 +25,9 @@ describe('writing', () => {
   test('a kubeconfig leads to the server', async () => {
     const connection = await connect({ kubeconfig: controlPlane().kubeconfig, env: {} });
     const own = new KubeClient(connection);
-    expect((await own.get(CONFIG_MAPS, { namespace: 'default', name: 'kube-root-ca.crt' })).metadata.name).toBeTruthy();
+    const ref = { namespace: ns, name: 'found' };
+    await client.create(CONFIG_MAPS, ns, configMap(ref.name));
+    expect((await own.get(CONFIG_MAPS, ref)).metadata.name).toBe(ref.name);
     own.close();
   });
 
@@ -97,7 +99,8 @@ describe('writing', () => {
     const [pod] = await until(async () => (await pods()).length === 2 && pods(), { what: 'two pods' });
     const name = pod?.metadata.name ?? '';
     await client.evict({ namespace: ns, name });
-    await until(async () => !(await pods()).some((other) => other.metadata.name === name), { what: 'the eviction' });
+    const isGone = async () => !(await pods()).some((other) => other.metadata.name === name);
+    await until(isGone, { what: 'the eviction' });
     const token = await client.requestToken({ namespace: ns, name: 'default' }, 600);
     const stranger = kubeClient({ ...controlPlane(), token });
     await expect(stranger.list(CONFIG_MAPS, { namespace: ns }).next()).rejects.toMatchObject({
@@ -134,7 +137,7 @@ describe('reading', () => {
     const scope = { namespace: ns, labelSelector: 'seen=yes' };
     const created = await client.create(CONFIG_MAPS, ns, { metadata: { name: 'leaves', labels: { seen: 'yes' } } });
     const events = client.watch(CONFIG_MAPS, scope, created.metadata.resourceVersion, {
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(40_000),
     });
     const first = events.next();
     await client.patch(

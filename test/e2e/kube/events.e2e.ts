@@ -31,7 +31,7 @@ test('Events are there before close returns, and repetitions are one Event', asy
     fieldManager: 'attune',
   });
   for (const message of ['one', 'two', 'one', 'one']) sink.post(post(message));
-  await sink.close(10_000);
+  await sink.close(40_000);
   expect(sink.counts).toEqual({ sent: 4, dropped: 0, failed: 0 });
   const scope = { namespace: ns, fieldSelector: `involvedObject.uid=${metadata.uid}` };
   const items = (await client.list<Event>(EVENTS, scope).next()).value?.items ?? [];

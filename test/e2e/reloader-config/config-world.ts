@@ -6,6 +6,7 @@ import { Audit, type AuditedKind } from '../../support/audit.ts';
 import { type Controller, type StartOptions, startController } from '../../support/controller.ts';
 import { installKinds } from '../../support/crds.ts';
 import { type AnyObject, api, controlPlane, namespace } from '../../support/sandbox.ts';
+import { until } from '../../support/wait.ts';
 import { envFrom, type SourceName } from '../../support/workloads.ts';
 import { Fence, type Moves, movesIn, podWith } from '../reloader/moves.ts';
 
@@ -21,6 +22,8 @@ export interface Shop {
   /** The spec of a config, replaced. */
   edit(name: string, spec: ReloaderConfigSpec): Promise<AnyObject>;
   remove(name: string): Promise<unknown>;
+  /** The status tells of this version of a config, so the controller knows it; a fence is of other watches. */
+  untilKnown(config: AnyObject): Promise<unknown>;
   /** How often its template was changed. */
   rolls(name: string, kind?: KindName): number;
   untilRolled(name: string, times?: number, kind?: KindName): Promise<unknown>;
@@ -120,6 +123,10 @@ async function openShop(world: string, kinds: readonly AuditedKind[], access: Ap
       }),
     edit: (of, spec) => admin.patch(configPath(name, of), [{ op: 'replace', path: '/spec', value: spec }], 'json'),
     remove: (of) => admin.delete(configPath(name, of)),
+    untilKnown: ({ metadata: { name: of, generation } }) => {
+      const isTold = async () => (await admin.get(configPath(name, of)))['status']?.observedGeneration === generation;
+      return until(isTold, { what: `the status of ${of}, generation ${generation}` });
+    },
     untilRolled: (of, times = 1, kind = 'Deployment') =>
       audit.until(`${kind} ${of} rolled ${times} times`, () => rolls(of, kind) === times),
   };

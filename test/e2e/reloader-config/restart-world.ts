@@ -3,7 +3,7 @@ import { READY_LABEL } from '../../../src/sandbox/control-plane/stages.ts';
 import { Audit } from '../../support/audit.ts';
 import { RULES, type Stage, stage } from '../../support/controller.ts';
 import { installKinds } from '../../support/crds.ts';
-import { type AnyObject, api } from '../../support/sandbox.ts';
+import { type AnyObject, ApiRefusal, api } from '../../support/sandbox.ts';
 import { pathOf } from '../../support/workloads.ts';
 import { configPath } from './config-world.ts';
 
@@ -52,7 +52,9 @@ export async function restartWorld({ rights = true } = {}): Promise<RestartWorld
     const labels = { [READY_LABEL]: 'true' };
     await Promise.all(
       unready.map((pod) =>
-        admin.patch(`/api/v1/namespaces/${space}/pods/${pod.metadata.name}`, { metadata: { labels } }),
+        admin
+          .patch(`/api/v1/namespaces/${space}/pods/${pod.metadata.name}`, { metadata: { labels } })
+          .catch(unlessGone),
       ),
     );
   };
@@ -100,6 +102,11 @@ export async function restartWorld({ rights = true } = {}): Promise<RestartWorld
       await set[Symbol.asyncDispose]();
     },
   };
+}
+
+/** It was evicted in the very moment. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ApiRefusal && error.status === 404)) throw error;
 }
 
 const isAlive = (pod: AnyObject): boolean => pod.metadata.deletionTimestamp === undefined;

@@ -10,9 +10,11 @@ import { isReady, type RestartWorld, restartWorld } from './restart-world.ts';
 const names = (pods: readonly { readonly metadata: { readonly name: string } }[]): string[] =>
   pods.map(({ metadata }) => metadata.name).sort();
 
-test('killed again and again, and the data changed back meanwhile: every pod goes once, one at a time', {
-  timeout: 240_000,
-}, async () => {
+/** A restart that was stopped is tried again after a time that grows, and a budget is looked at every ten seconds. */
+const untilEvicted = (w: RestartWorld, name: string, count: number) =>
+  until(() => w.evicted(name).length >= count, { what: `eviction ${count} of ${name}` });
+
+test('killed again and again, and the data changed back meanwhile: every pod goes once, one at a time', async () => {
   const KILLS = rounds(3, 10);
   const BACK_AFTER = rounds(2, 4);
   await using w = await restartWorld();
@@ -22,7 +24,7 @@ test('killed again and again, and the data changed back meanwhile: every pod goe
   const wanted = new Set(names(w.alive('web')));
   await w.setData('web', 'b');
   for (let turn = 1; turn <= wanted.size; turn += 1) {
-    await until(() => w.evicted('web').length >= turn, { what: `eviction ${turn}` });
+    await untilEvicted(w, 'web', turn);
     if (turn <= KILLS) await controller.kill9();
     await w.audit.until('another pod in its place', () => w.alive('web').length === 5);
     if (turn === BACK_AFTER) {
@@ -77,7 +79,7 @@ describe('as it is', () => {
     expect(w.evicted('stuck')).toHaveLength(1);
     expect(await explainer(w).inWords('deployment/stuck')).toContain('its pods are being replaced one by one');
     for (let turn = 1; turn <= 3; turn += 1) {
-      await until(() => w.evicted('stuck').length >= turn, { what: `eviction ${turn}` });
+      await untilEvicted(w, 'stuck', turn);
       await w.audit.until('another pod in its place', () => w.alive('stuck').length === 3);
       await w.makeReady('stuck');
     }

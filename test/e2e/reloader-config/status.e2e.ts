@@ -24,7 +24,7 @@ const watching = (name: string) => ({ watchedResources: { configMaps: [name] }, 
 
 /** Each version of its status that the server has stored, oldest first; the first is empty. */
 function statuses(name: string, { audit }: Shop = shop): readonly ReloaderConfigStatus[] {
-  const all = audit.sightings('ReloaderConfig', name).map(({ object }) => object['status'] as ReloaderConfigStatus);
+  const all = audit.sightings('ReloaderConfig', name).map(({ object }): ReloaderConfigStatus => object['status'] ?? {});
   return all.filter((status, at) => at === 0 || JSON.stringify(status) !== JSON.stringify(all[at - 1]));
 }
 
@@ -145,8 +145,12 @@ test.concurrent('without consent nothing of the other namespace is told', async 
   await other.target('Deployment', 'theirs');
   const target = { ...deployment('theirs'), namespace: other.name };
   await shop.config('theirs', { ...watching('theirs'), targets: [target] });
-  const [problem, ...more] = await untilDegraded('theirs', 'NotAllowed');
-  expect(more).toEqual([]);
+  await untilDegraded('theirs', 'NotAllowed');
+  // Its own ConfigMap may be heard of after the config, and is missing until then.
+  const problem = await shop.audit.until('no other problem', () => {
+    const { message = '' } = condition(statusOf('theirs'), 'Degraded') ?? {};
+    return !message.includes('; ') && message;
+  });
   expect(problem).toContain(`spec.targets[0].namespace: namespace "${other.name}" does not allow reloads from`);
   expect(statusOf('theirs').targetStatus).toEqual([target]);
   await world.allow(other, shop.name);
@@ -158,9 +162,10 @@ test.concurrent('without consent nothing of the other namespace is told', async 
 });
 
 test.concurrent('200 changes in ten seconds are three writes at most, and the last is true', async () => {
+  // Before the first write: the time between two is counted from when it was made, not from when it is seen here.
+  const begun = performance.now();
   await settled('busy');
   const written = writes('busy');
-  const begun = performance.now();
   for (let n = 1; n <= 200; n += 1) {
     await change(shop, 'ConfigMap', 'busy');
     await delay(40);
@@ -190,7 +195,7 @@ test.concurrent('a reload that the server refuses, until it does not', async () 
   proxy.setRules([]);
   await shop.moves.annotate('Deployment', 'refused', { 'attune.dev/retry': '1' });
   await untilDegraded('refused');
-  expect(statusOf('refused').targetStatus?.[0]).toMatchObject({ reloadCount: 1 });
+  await shop.audit.until('the reload counted', () => statusOf('refused').targetStatus?.[0]?.reloadCount === 1);
   expect(statusOf('refused').targetStatus?.[0]).not.toHaveProperty('lastError');
 });
 
@@ -224,6 +229,9 @@ test.concurrent('who knows an old version only writes over nothing', async () =>
   await expect(refused).rejects.toMatchObject({ status: 409 });
   // What somebody else writes there is put right.
   await apply({ name: 'frozen' });
+  await shop.audit.until('what somebody else wrote', () =>
+    statuses('frozen').some(({ reloadCount }) => reloadCount === 99),
+  );
   await shop.audit.until('the status as it was', () => statusOf('frozen').reloadCount === 0);
 });
 

@@ -2,7 +2,6 @@ import { beforeAll, expect, test } from 'vitest';
 import { type FaultProxy, faultProxy } from '../../support/proxy.ts';
 import { api } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { pathOf } from '../../support/workloads.ts';
 import { type ConfigWorld, change, configPath, configWorld, type Shop } from './config-world.ts';
 
 let world: ConfigWorld;
@@ -20,10 +19,11 @@ beforeAll(async () => {
 
 const theirs = (name: string) => ({ kind: 'Deployment', name, namespace: other.name });
 const watching = (name: string) => ({ watchedResources: { configMaps: [name] } });
+const statusOf = async (name: string) => (await api().get(configPath(own.name, name)))['status'];
 
 test('a target in another namespace: not without its consent, with it, and no longer when it is withdrawn', async () => {
   await own.source('ConfigMap', 'target');
-  await other.target('Deployment', 'target', [], { annotations: { 'attune.dev/quiet-period': '3s' } });
+  await other.target('Deployment', 'target');
   // Counts what is asked of that namespace, and harms nobody.
   const path = new RegExp(`/namespaces/${other.name}\\b`);
   proxy.setRules([{ fault: { type: 'delay', ms: 0 }, path }]);
@@ -33,10 +33,7 @@ test('a target in another namespace: not without its consent, with it, and no lo
   await world.fence();
   expect(other.rolls('target')).toBe(0);
   expect(proxy.faults - asked).toBe(0);
-  const status = () =>
-    api()
-      .get(configPath(own.name, 'target'))
-      .then((object) => object['status']);
+  const status = () => statusOf('target');
   await until(async () => (await status())?.targetStatus?.length === 2, { what: 'a status' });
   // Whether it is there or not, no more is said than what the config itself says.
   const names = ({ namespace, ...rest }: { readonly namespace: string }) => ({
@@ -52,14 +49,18 @@ test('a target in another namespace: not without its consent, with it, and no lo
   expect(other.rolls('target')).toBe(0);
   await change(own, 'ConfigMap', 'target');
   await other.untilRolled('target', 1);
+  const told = async () => (await status()).targetStatus[0].reloadCount as number | undefined;
+  await until(async () => (await told()) === 1, { what: 'the reload being counted' });
 
+  const wait = (period: string) => other.moves.annotate('Deployment', 'target', { 'attune.dev/quiet-period': period });
+  await wait('60s');
   await change(own, 'ConfigMap', 'target');
+  await world.fence();
   await world.allow(other, null);
-  // By then the quiet period would be over.
-  for (let round = 0; round < 3; round += 1) await world.fence();
-  await api().patch(pathOf('Deployment', other.name, 'target'), {
-    metadata: { annotations: { 'attune.dev/quiet-period': '0s' } },
-  });
+  // Namespaces and workloads are told by two watches: what is withdrawn must be known before the time comes.
+  await until(async () => (await told()) === undefined, { what: 'no word any more about the other namespace' });
+  // Now it goes at once, if anything waits.
+  await wait('0s');
   await world.fence();
   expect(other.rolls('target')).toBe(1);
 });
@@ -87,8 +88,11 @@ test('sources of other namespaces: only of those that a selector matches and tha
   await own.moves.setData('ConfigMap', 'foreign', { value: 'same' });
   await own.untilRolled('foreign', 2);
 
+  const untilWatched = (count: number) =>
+    until(async () => (await statusOf('foreign')).watchedResourceCount === count, { what: `${count} sources` });
+  await untilWatched(2);
   await world.allow(other, null);
-  await world.fence();
+  await untilWatched(1);
   await change(other, 'ConfigMap', 'foreign');
   await world.fence();
   expect(own.rolls('foreign')).toBe(2);

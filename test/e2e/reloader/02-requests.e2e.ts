@@ -5,7 +5,7 @@ import { stage } from '../../support/controller.ts';
 import { installKinds } from '../../support/crds.ts';
 import { until } from '../../support/wait.ts';
 import { podUsing, sha1 } from '../../support/workloads.ts';
-import { AUTO, untilMarked } from './moves.ts';
+import { AUTO, untilCalm, untilMarked } from './moves.ts';
 import { type RecordedRequest, recorder } from './recorder.ts';
 import { COMPAT, DEFAULT, MODES, type Scene, scene } from './scene.ts';
 
@@ -31,17 +31,26 @@ async function reloaded(
   for (const kind of CORE_KINDS) await here.create(kind, kind.toLowerCase(), { annotations: AUTO, pod });
   await here.create('Rollout', 'rollout', { annotations: AUTO, pod });
   await here.create('Rollout', 'restarted', { annotations: { ...AUTO, [ROLLOUT_STRATEGY]: 'restart' }, pod });
+  // Their controllers write the status of what is new: a PATCH meanwhile would be one of two.
+  for (const kind of ['StatefulSet', 'DaemonSet'] as const) {
+    await here.audit.until(`the ${kind} observed`, () => {
+      const seen = here.audit.latest(kind, kind.toLowerCase());
+      return seen && seen['status']?.observedGeneration === seen.metadata.generation;
+    });
+  }
   const access = { ...here.stage.access, server: between.server };
   await here.start([...flags, '--is-Argo-Rollouts=true'], { access });
   // The first reload of all may still read; what follows is the steady state.
   await here.fence.pass(1);
-  await here.audit.until('the Events of the fence', () => here.audit.all('Event').length >= 2);
+  await untilCalm(here.audit, here);
+  const told = () => here.audit.all('Event').filter(({ reason }) => reason === 'Reloaded').length;
+  await here.audit.until('the Events so far', () => told() >= 3);
   between.forget();
   await here.setData('ConfigMap', 'app', V2);
   for (const kind of CORE_KINDS) await untilMarked(here.audit, kind, kind.toLowerCase(), V2);
   await untilMarked(here.audit, 'Rollout', 'rollout', V2);
   await here.audit.until('the restart', () => here.audit.latest('Rollout', 'restarted')?.['spec'].restartAt);
-  await here.audit.until('all Events', () => here.audit.all('Event').length >= 7);
+  await here.audit.until('all Events', () => told() >= 8);
   return [here, between.requests];
 }
 

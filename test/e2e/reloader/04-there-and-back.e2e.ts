@@ -28,7 +28,8 @@ test('4. A→B→A within the quiet period is no rollout', async () => {
     const web = here.audit.latest('Deployment', 'web');
     return web && web['status']?.observedGeneration === web.metadata.generation;
   });
-  await here.start(['--quiet-period=2s']);
+  // Long enough for two requests on a machine that has other things to do.
+  await here.start(['--quiet-period=5s']);
   await here.setData('ConfigMap', 'app', B);
   await here.setData('ConfigMap', 'app', A);
   await here.fence.pass();
@@ -43,8 +44,8 @@ test('4. several sources changed together are one rollout, with the mark of each
   const annotations = { 'reloader.stakater.com/auto': 'true' };
   const pod = { containers: [{ name: 'app', image: 'app', envFrom }] };
   await here.create('Deployment', 'web', { annotations, pod });
-  await here.start(['--quiet-period=1s']);
-  for (const name of names) await here.setData('ConfigMap', name, B);
+  await here.start(['--quiet-period=5s']);
+  await Promise.all(names.map((name) => here.setData('ConfigMap', name, B)));
   await untilMarked(here.audit, 'Deployment', 'web', B);
   await here.fence.pass();
   const [, last = '', ...more] = here.audit.templates('Deployment', 'web');

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { ON_CHANGE } from '../../../src/api/annotations.ts';
 import type { Audit } from '../../support/audit.ts';
 import { faultProxy } from '../../support/proxy.ts';
-import { type AnyObject, api } from '../../support/sandbox.ts';
-import { podUsing, sha1, type WorkloadOptions } from '../../support/workloads.ts';
+import { type AnyObject, ApiRefusal, api } from '../../support/sandbox.ts';
+import { until } from '../../support/wait.ts';
+import { pathOf, podUsing, sha1, type WorkloadOptions, workload } from '../../support/workloads.ts';
 import { AUTO, marksOf } from './moves.ts';
 import { COMPAT, DEFAULT, MODES, type Scene, scene } from './scene.ts';
 
@@ -37,11 +38,15 @@ async function createJob(here: Scene, name: string, options: WorkloadOptions): P
   });
 }
 
-const replaced = (here: Scene, { metadata }: AnyObject) =>
-  here.audit.until(`${metadata.name} replaced`, () => {
-    const job = here.audit.latest('Job', metadata.name);
-    return job && job.metadata.uid !== metadata.uid && job;
-  });
+const replaced = (here: Scene, { metadata }: AnyObject, deadlineMs?: number) =>
+  here.audit.until(
+    `${metadata.name} replaced`,
+    () => {
+      const job = here.audit.latest('Job', metadata.name);
+      return job && job.metadata.uid !== metadata.uid && job;
+    },
+    deadlineMs,
+  );
 
 const jobScene = () => scene(['CronJob', 'Job']);
 
@@ -194,9 +199,19 @@ test('6. a Job that nobody would admit again is not deleted', async () => {
     metadata: { name: 'none' },
     spec: { hard: { 'count/jobs.batch': '0' } },
   });
+  // A quota is in force when its controller has counted, and the server heard of that.
+  const isRefused = () =>
+    api()
+      .create(`${pathOf('Job', here.space)}?dryRun=All`, workload('Job', 'another', { pod }))
+      .then(
+        () => false,
+        (error: unknown) => error instanceof ApiRefusal && error.status === 403,
+      );
+  await until(isRefused, { what: 'the quota in force' });
   await here.setData('ConfigMap', 'app', B);
   await here.fence.pass();
   expect(here.audit.latest('Job', 'once')?.metadata.uid).toBe(job.metadata.uid);
   await api().delete(`/api/v1/namespaces/${here.space}/resourcequotas/none`);
-  await replaced(here, job);
+  // Each refusal doubles the wait for the next try: the longer the fence took, the longer this takes.
+  await replaced(here, job, 120_000);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { stage } from '../../support/controller.ts';
 import { api } from '../../support/sandbox.ts';
+import { until } from '../../support/wait.ts';
 import { pathOf } from '../../support/workloads.ts';
 import { movesIn, untilMarked } from './moves.ts';
 import { receiver } from './receiver.ts';
@@ -41,6 +42,10 @@ test.each(MODES)(
 test('11. webhook: what comes and goes is posted if that was asked for', async () => {
   await using here = await scene();
   await using there = await receiver();
+  // Every namespace gets it, a moment late: it would be posted as something that came.
+  await until(() => api().find(pathOf('ConfigMap', here.space, 'kube-root-ca.crt')), {
+    what: 'what every namespace has',
+  });
   await here.start([`--webhook-url=${there.url}`, '--reload-on-create=true', '--reload-on-delete=true']);
   expect(there.received).toEqual([]);
   await here.createSource('ConfigMap', 'app', V1);

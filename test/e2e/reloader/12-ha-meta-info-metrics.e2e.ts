@@ -45,7 +45,8 @@ test.each(MODES)(
 
     const asked = performance.now();
     expect(await leader.stop()).toBe(0);
-    expect(performance.now() - asked).toBeLessThan(5000);
+    // Sooner than the Lease would have ended by itself. Usually it takes a moment, but this machine has other things to do.
+    expect(performance.now() - asked).toBeLessThan(15_000);
     await here.setData('ConfigMap', 'app', V3);
     await until(async () => (await holder(here)) === 'two', { what: 'the second one leading' });
     await untilMarked(here.audit, 'Deployment', 'web', V3);
@@ -59,7 +60,7 @@ test.each(MODES)('12. after kill -9 the other one waits for the Lease, and catch
   await using _ = here;
   await leader.kill9();
   await here.setData('ConfigMap', 'app', V2);
-  await until(async () => (await holder(here)) === 'two', { what: 'the second one leading', deadlineMs: 40_000 });
+  await until(async () => (await holder(here)) === 'two', { what: 'the second one leading' });
   await untilMarked(here.audit, 'Deployment', 'web', V2);
   await here.fence.pass();
   expect(rollouts(here)).toBe(1);
@@ -72,7 +73,7 @@ test.each(MODES)('12. a leader frozen between two writes changes nothing when it
   await untilMarked(here.audit, 'Deployment', 'web', V2);
   await here.setData('ConfigMap', 'app', V3);
   leader.freeze();
-  await until(async () => (await holder(here)) === 'two', { what: 'the second one leading', deadlineMs: 40_000 });
+  await until(async () => (await holder(here)) === 'two', { what: 'the second one leading' });
   await untilMarked(here.audit, 'Deployment', 'web', V3);
   leader.thaw();
   await until(async () => (await leader.metric('attune_leader')) === 0, { what: 'the first one knowing' });
@@ -95,7 +96,7 @@ test('12. as upstream, who loses the Lease to somebody else is not live and writ
   await until(async () => (await holder(here)) === 'one', { what: 'it leading' });
   const renewTime = new Date(Date.now() + 60_000).toISOString().replace('Z', '000Z');
   await api().patch(leasePath(here), { spec: { holderIdentity: 'somebody', renewTime, leaseDurationSeconds: 3600 } });
-  await until(async () => (await attune.ask('/live')).status === 500, { what: 'it not live', deadlineMs: 40_000 });
+  await until(async () => (await attune.ask('/live')).status === 500, { what: 'it not live' });
   const seen = async () =>
     (await attune.metric('reloader_events_received_total', { event_type: 'update', resource_type: 'configmaps' })) ?? 0;
   const before = await seen();
@@ -167,6 +168,9 @@ test('12. metrics: both series of reload_executed from the start, and after a re
   await until(async () => (await writes(attune)) === 1, { what: 'the reload counted' });
   await api().patch(pathOf('ConfigMap', here.space, 'app'), { metadata: { labels: { to: 'skip' } } });
   await here.fence.pass();
+  const actions = () => attune.metric('reloader_action_total', { workload_kind: 'Deployment', result: 'success' });
+  // The mark is seen before the answer to its PATCH is counted: web once, and the fence two times two.
+  await until(async () => ((await actions()) ?? 0) >= 5, { what: 'all reloads counted' });
   const { body } = await attune.ask('/metrics');
   const problems = METRICS.flatMap(([name = '', type, ...labels]) => {
     if (!body.includes(`# TYPE ${name} ${type}\n`)) return [`${name}: no TYPE ${type}`];
@@ -181,7 +185,7 @@ test('12. metrics: both series of reload_executed from the start, and after a re
   });
   expect(problems).toEqual([]);
   expect(body).not.toContain('reloader_reload_executed_total_by_namespace{');
-  expect(await attune.metric('reloader_action_total', { workload_kind: 'Deployment', result: 'success' })).toBe(5);
+  expect(await actions()).toBe(5);
 });
 
 test('12. reloads by namespace are counted if asked for, and the profiler is not open', async () => {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
+import type { Controller } from '../../support/controller.ts';
 import { installKinds } from '../../support/crds.ts';
 import { api } from '../../support/sandbox.ts';
+import { until } from '../../support/wait.ts';
 import { AUTO, marksOf } from './moves.ts';
 import { COMPAT, DEFAULT, MODES, type Scene, scene } from './scene.ts';
 
@@ -56,6 +58,10 @@ const createClass = (here: Scene, name: string, annotations = {}) =>
     metadata: { name, annotations },
     spec: { provider: 'vault', parameters: {} },
   });
+
+/** How many events of pod statuses it has had: no fence of other kinds tells that. */
+const heard = async (attune: Controller): Promise<number> =>
+  (await attune.metric('reloader_events_received_total', { resource_type: 'secretproviderclasspodstatuses' })) ?? 0;
 
 const PODS = Array.from({ length: 20 }, (_, n) => `web-${n}`);
 const rollouts = (here: Scene, name: string) => here.audit.templates('Deployment', name).length - 1;
@@ -115,11 +121,13 @@ test('a pod that is two rotations behind does not bring the class back', async (
   await here.create('Deployment', 'web', { annotations: AUTO, pod: podWithClasses('db') });
   const [first = '', second = '', late = ''] = PODS;
   for (const pod of [first, second, late]) await mount(here, 'db', pod, 'v1');
-  await here.start([DEFAULT, ON]);
+  const attune = await here.start([DEFAULT, ON]);
   for (const version of ['v2', 'v3']) {
     for (const pod of [first, second]) await rotate(here, 'db', pod, version);
     await untilMark(here, 'web', 'db', version);
   }
+  // The three that were listed, and two rotations of two.
+  await until(async () => (await heard(attune)) >= 7, { what: 'all of that being heard' });
   const steps = [
     () => rotate(here, 'db', late, 'v2'),
     () => mount(here, 'db', 'later-still', 'v2'),
@@ -127,7 +135,9 @@ test('a pod that is two rotations behind does not bring the class back', async (
     () => rotate(here, 'db', late, 'v3'),
   ];
   for (const step of steps) {
+    const before = await heard(attune);
     await step();
+    await until(async () => (await heard(attune)) > before, { what: 'the step being heard' });
     // One by one: there and back within a quiet period would prove nothing.
     await here.fence.pass();
   }

@@ -102,7 +102,7 @@ describe.each(GROUPS)('2. compat: $compat, $strategy', (group) => {
   beforeAll(async () => {
     await installKinds(['Rollout', 'DeploymentConfig']);
     scene = await play(group, rest);
-  }, 180_000);
+  });
   afterAll(() => rest.disposeAsync());
 
   test.each(titled((each) => rolls(each, group)))('%s', (_, each) => {

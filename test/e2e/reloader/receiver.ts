@@ -44,8 +44,7 @@ export async function receiver(): Promise<Receiver> {
     answer(code) {
       status = code;
     },
-    untilReceived: (count) =>
-      until(() => received.length >= count && received, { what: `${count} requests`, deadlineMs: 60_000 }),
+    untilReceived: (count) => until(() => received.length >= count && received, { what: `${count} requests` }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => {

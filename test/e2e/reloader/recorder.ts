@@ -45,6 +45,8 @@ export async function recorder(): Promise<Recorder> {
       sent.end(body);
     });
   });
+  // A connection that is closed after five idle seconds, while a request is on its way, would be a failure to be told and retried.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });

@@ -1,10 +1,6 @@
-import { vi } from 'vitest';
 import { Audit, type AuditedKind } from '../../support/audit.ts';
 import { type Controller, type Stage, type StageOptions, type StageStart, stage } from '../../support/controller.ts';
 import { Fence, type Moves, movesIn } from './moves.ts';
-
-// Each wait has its own deadline; a test that waits ten times on a busy machine is slow, not wrong.
-vi.setConfig({ testTimeout: 180_000 });
 
 export const COMPAT = '--compat=stakater';
 /** Attune's own mode. The quiet period is the one thing of it that costs time. */

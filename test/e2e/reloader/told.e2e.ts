@@ -99,7 +99,7 @@ test('what others do is told by the one who leads, and by no other', async () =>
   await using here = await scene();
   await here.createSource('ConfigMap', 'app', V1);
   await here.createUser('web', 'app');
-  const replica = (name: string) => here.start(['--quiet-period=2s', '--enable-ha'], { env: { POD_NAME: name } });
+  const replica = (name: string) => here.start(['--quiet-period=5s', '--enable-ha'], { env: { POD_NAME: name } });
   const leader = await replica('one');
   const lease = `/apis/${LEASES.group}/v1/namespaces/${here.stage.home}/${LEASES.plural}/stakater-reloader-lock`;
   await until(async () => (await api().get(lease))['spec'].holderIdentity === 'one', { what: 'the first one leading' });

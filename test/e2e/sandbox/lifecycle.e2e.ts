@@ -6,16 +6,13 @@ import { join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { findBinaries } from '../../../src/sandbox/binaries/binaries.ts';
 import { daemonsIn } from '../../../src/sandbox/processes/daemon.ts';
 import { identityOf, isAlive } from '../../../src/sandbox/processes/process-identity.ts';
 import { api, ownControlPlane, type Program, runProgram } from '../../support/sandbox.ts';
 import { rounds } from '../../support/soak.ts';
 import { until } from '../../support/wait.ts';
-
-// Each test starts whole control planes, on a machine that may have other things to do.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 // A place of its own, so that nothing here meets the sandboxes of others.
 const state = mkdtempSync(join(tmpdir(), 'attune-lifecycle-'));
@@ -123,7 +120,10 @@ test(
 
 test.each(['SIGINT', 'SIGTERM'] as const)('%s while it starts leaves nothing', async (signal) => {
   const starting = sandbox('up');
-  await until(() => daemonsIn(folder('default')).has('kube-apiserver'), { what: 'the API server being started' });
+  await until(() => daemonsIn(folder('default')).has('kube-apiserver'), {
+    what: 'the API server being started',
+    deadlineMs: 90_000,
+  });
   process.kill(starting.pid, signal);
   expect(await starting.ended).not.toBe(0);
   await nothingIsLeft();
@@ -205,7 +205,7 @@ test('pods of our own image run as processes, and down ends them too, even when 
   await succeed('kubectl', 'create', 'deployment', 'mine', '--image=attune');
   const podProcess = () =>
     [...daemonsIn(folder('default'))].find(([name]) => name.startsWith('pod.default.mine-'))?.[1];
-  const identity = await until(podProcess, { what: 'the process of the pod' });
+  const identity = await until(podProcess, { what: 'the process of the pod', deadlineMs: 90_000 });
   expect(identity.command).toContain('main.ts');
   process.kill(daemonsIn(folder('default')).get('pods')?.pid ?? 0, 'SIGKILL');
   expect(isAlive(identity)).toBe(true);
@@ -234,7 +234,10 @@ test('parts can be killed and revived, and requests are written to the audit log
   await own.kill('kube-apiserver');
   await expect(client.get('/api/v1/namespaces/default/configmaps/before')).rejects.toThrow();
   await own.revive('kube-apiserver');
-  await until(() => client.get('/api/v1/namespaces/default/configmaps/before'), { what: 'the API server answering' });
+  await until(() => client.get('/api/v1/namespaces/default/configmaps/before'), {
+    what: 'the API server answering',
+    deadlineMs: 90_000,
+  });
   const events = readFileSync(plane.auditLog, 'utf8')
     .trimEnd()
     .split('\n')

@@ -132,7 +132,11 @@ test('two replicas have addresses of their own, and their probes decide whether 
 });
 
 test('a container that fails its liveness probe is started again', async () => {
-  await createPod('mortal', { livenessProbe: { ...probe('/live'), failureThreshold: 3 } });
+  await createPod('mortal', {
+    // Else a process that takes more than two seconds to listen would be ended before anybody asks for it.
+    startupProbe: { ...probe('/'), failureThreshold: 60 },
+    livenessProbe: { ...probe('/live'), failureThreshold: 3 },
+  });
   const pod = await running('mortal');
   await ask(pod, '/die');
   const again = await podWith(
@@ -163,9 +167,10 @@ test('a Job of our image completes with its process', async () => {
 });
 
 test('a deleted pod is asked to end, killed after its grace, and then forgotten', async () => {
-  await createPod('stubborn', { args: ['stubborn'] }, { terminationGracePeriodSeconds: 1 });
+  await createPod('stubborn', { args: ['stubborn'] }, { terminationGracePeriodSeconds: 10 });
   const pod = await running('stubborn');
   await api().delete(path('stubborn'));
+  // Within its grace, which is long enough for one question.
   expect(await ask(pod, '/')).toBe('');
   await until(async () => (await api().find(path('stubborn'))) === undefined, { what: 'the pod being gone' });
   await expect(ask(pod, '/')).rejects.toThrow();
