@@ -17,8 +17,8 @@ describe.each(DIALECTS.filter(({ flags }) => flags.length === 0))('$title', (dia
     const annotations = {
       ...scene.manifest.metadata.annotations,
       // Long enough for what is written until the fence has passed, on any machine.
-      'attune.dev/quiet-period': '20s',
-      'attune.dev/max-wait': '20s',
+      'attune.dev/quiet-period': '12s',
+      'attune.dev/max-wait': '12s',
     };
     await api().patch(scene.path, { metadata: { annotations } });
     await scene.moves.setData('ConfigMap', 'c', { k: 'v3' });

@@ -18,7 +18,7 @@ async function world(flags: readonly string[] = []) {
   return Object.assign(here, { controller: await here.start() });
 }
 
-test('source, then template, as helm upgrade does it: one rollout, not two', async () => {
+test.concurrent('source, then template, as helm upgrade does it: one rollout, not two', async () => {
   await using w = await world([TOGETHER]);
   await w.moves.setData('ConfigMap', 'web', { value: '2' });
   await w.setImage('v2');
@@ -26,7 +26,7 @@ test('source, then template, as helm upgrade does it: one rollout, not two', asy
   expect(w.rolls()).toBe(1);
 });
 
-test('template, then source: the new pods may be older than the change, so it rolls', async () => {
+test.concurrent('template, then source: the new pods may be older than the change, so it rolls', async () => {
   await using w = await world();
   await w.setImage('v2');
   await w.moves.setData('ConfigMap', 'web', { value: '2' });
@@ -34,7 +34,7 @@ test('template, then source: the new pods may be older than the change, so it ro
   expect(w.rolls()).toBe(2);
 });
 
-test('an undo after the change goes back to pods that may be older, so it rolls', async () => {
+test.concurrent('an undo after the change goes back to pods that may be older, so it rolls', async () => {
   await using w = await world([TOGETHER]);
   // The rollout in between never completes: of one that did, no older pods would be left to go back to.
   await api().patch(pathOf(DEPLOYMENT, w.shop, 'web'), { spec: { replicas: 1, minReadySeconds: 500 } });
@@ -46,7 +46,7 @@ test('an undo after the change goes back to pods that may be older, so it rolls'
   expect(w.rolls()).toBe(3);
 });
 
-test('a writer who takes our mark away is answered once; then the change stays visibly undelivered', async () => {
+test.concurrent('a writer who takes our mark away is answered once; then the change stays visibly undelivered', async () => {
   await using w = await world();
   const strip = () =>
     api().patch(
@@ -73,7 +73,7 @@ test('a writer who takes our mark away is answered once; then the change stays v
   await until(async () => (await undelivered()) === 0, { what: 'nothing is undelivered' });
 });
 
-test('five sources that change together are one rollout', async () => {
+test.concurrent('five sources that change together are one rollout', async () => {
   await using w = await world([TOGETHER]);
   const names = ['one', 'two', 'three', 'four', 'five'];
   for (const name of names) await w.moves.createSource('ConfigMap', name, { value: '1' });
@@ -87,7 +87,7 @@ test('five sources that change together are one rollout', async () => {
   expect([w.audit.templates(DEPLOYMENT, 'many').length - 1, new Set(marks).size]).toEqual([1, 5]);
 });
 
-test('a change costs one PATCH and at most one Event, and no reading', async () => {
+test.concurrent('a change costs one PATCH and at most one Event, and no reading', async () => {
   const shop = await namespace('cost');
   const moves = movesIn(shop);
   const proxy = await faultProxy();
@@ -116,7 +116,7 @@ test('a change costs one PATCH and at most one Event, and no reading', async () 
   expect(proxy.counts.get('create events') ?? 0).toBeLessThanOrEqual(names.length);
 });
 
-test('a leader that was frozen between deciding and writing changes nothing', async () => {
+test.concurrent('a leader that was frozen between deciding and writing changes nothing', async () => {
   const shop = await namespace('frozen');
   const own = await namespace('frozen-home');
   const moves = movesIn(shop);

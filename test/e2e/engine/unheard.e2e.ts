@@ -61,7 +61,7 @@ async function unheard() {
   return { moves, proxy, start, judge, untilRolled };
 }
 
-test('what changed before a rollout is in its pods, also if its writer died before hearing of it', async () => {
+test.concurrent('what changed before a rollout is in its pods, also if its writer died before hearing of it', async () => {
   const { moves, start, judge, untilRolled } = await unheard();
   await using second = await start();
   await second.untilLine(/already rolls for Secret token/);
@@ -71,7 +71,7 @@ test('what changed before a rollout is in its pods, also if its writer died befo
   expect(judge()).toEqual(KINDS.map((kind) => ({ kind, rolled: 2, surplus: [], missed: 0 })));
 });
 
-test('what changed after a rollout is not, however soon', async () => {
+test.concurrent('what changed after a rollout is not, however soon', async () => {
   const { moves, start, judge, untilRolled } = await unheard();
   await moves.setData('Secret', 'token', { value: '3' });
   await using _second = await start();
@@ -79,7 +79,7 @@ test('what changed after a rollout is not, however soon', async () => {
   expect(judge()).toEqual(KINDS.map((kind) => ({ kind, rolled: 2, surplus: [], missed: 0 })));
 });
 
-test('where the server has forgotten, one rollout too many is better than one too few', async () => {
+test.concurrent('where the server has forgotten, one rollout too many is better than one too few', async () => {
   const { proxy, start, untilRolled, judge } = await unheard();
   proxy.setRules([{ fault: { type: 'status', code: 410 }, path: /resourceVersionMatch=Exact/ }]);
   await using _second = await start();

@@ -40,7 +40,7 @@ async function paused(mode: string, period: string) {
   return { here, attune };
 }
 
-test.each(MODES)(
+test.concurrent.each(MODES)(
   '9. the first change pauses, further ones gather, and after the period there is one rollout: %s',
   async (mode) => {
     const before = Math.floor(Date.now() / 1000);
@@ -121,7 +121,7 @@ test.each(MODES)("9. a user's own pause is never touched: %s", async (mode) => {
   expect(here.audit.sightings('Deployment', 'web').every(({ object }) => isPaused(object))).toBe(true);
 });
 
-test.each(MODES)(
+test.concurrent.each(MODES)(
   '9. what somebody resumed by hand is paused again by the next change, and resumed: %s',
   async (mode) => {
     // So long that it is certainly seen.

@@ -55,38 +55,44 @@ test.each(MODES)(
   },
 );
 
-test.each(MODES)('12. after kill -9 the other one waits for the Lease, and catches up once: %s', async (mode) => {
-  const { here, leader } = await pair(mode);
-  await using _ = here;
-  await leader.kill9();
-  await here.setData('ConfigMap', 'app', V2);
-  await until(async () => (await holder(here)) === 'two', { what: 'the second one leading' });
-  await untilMarked(here.audit, 'Deployment', 'web', V2);
-  await here.fence.pass();
-  expect(rollouts(here)).toBe(1);
-});
+test.concurrent.each(MODES)(
+  '12. after kill -9 the other one waits for the Lease, and catches up once: %s',
+  async (mode) => {
+    const { here, leader } = await pair(mode);
+    await using _ = here;
+    await leader.kill9();
+    await here.setData('ConfigMap', 'app', V2);
+    await until(async () => (await holder(here)) === 'two', { what: 'the second one leading' });
+    await untilMarked(here.audit, 'Deployment', 'web', V2);
+    await here.fence.pass();
+    expect(rollouts(here)).toBe(1);
+  },
+);
 
-test.each(MODES)('12. a leader frozen between two writes changes nothing when it wakes up: %s', async (mode) => {
-  const { here, leader, standby } = await pair(mode);
-  await using _ = here;
-  await here.setData('ConfigMap', 'app', V2);
-  await untilMarked(here.audit, 'Deployment', 'web', V2);
-  await here.setData('ConfigMap', 'app', V3);
-  leader.freeze();
-  await until(async () => (await holder(here)) === 'two', { what: 'the second one leading' });
-  await untilMarked(here.audit, 'Deployment', 'web', V3);
-  leader.thaw();
-  await until(async () => (await leader.metric('attune_leader')) === 0, { what: 'the first one knowing' });
-  // Upstream has to be replaced; otherwise it stands for election again.
-  const live = mode === COMPAT ? { status: 500, body: '' } : { status: 200, body: 'alive' };
-  expect(await leader.ask('/live')).toEqual(live);
-  await here.setData('ConfigMap', 'app', V4);
-  await untilMarked(here.audit, 'Deployment', 'web', V4);
-  await here.fence.pass();
-  expect(rollouts(here)).toBe(3);
-  expect(await writes(standby)).toBeGreaterThan(2);
-  expect(await holder(here)).toBe('two');
-});
+test.concurrent.each(MODES)(
+  '12. a leader frozen between two writes changes nothing when it wakes up: %s',
+  async (mode) => {
+    const { here, leader, standby } = await pair(mode);
+    await using _ = here;
+    await here.setData('ConfigMap', 'app', V2);
+    await untilMarked(here.audit, 'Deployment', 'web', V2);
+    await here.setData('ConfigMap', 'app', V3);
+    leader.freeze();
+    await until(async () => (await holder(here)) === 'two', { what: 'the second one leading' });
+    await untilMarked(here.audit, 'Deployment', 'web', V3);
+    leader.thaw();
+    await until(async () => (await leader.metric('attune_leader')) === 0, { what: 'the first one knowing' });
+    // Upstream has to be replaced; otherwise it stands for election again.
+    const live = mode === COMPAT ? { status: 500, body: '' } : { status: 200, body: 'alive' };
+    expect(await leader.ask('/live')).toEqual(live);
+    await here.setData('ConfigMap', 'app', V4);
+    await untilMarked(here.audit, 'Deployment', 'web', V4);
+    await here.fence.pass();
+    expect(rollouts(here)).toBe(3);
+    expect(await writes(standby)).toBeGreaterThan(2);
+    expect(await holder(here)).toBe('two');
+  },
+);
 
 test('12. as upstream, who loses the Lease to somebody else is not live and writes no more', async () => {
   await using here = await scene();

@@ -136,22 +136,25 @@ test('forty marks that somebody takes away: one Event each time, and explain kno
   expect(events.length).toBeLessThanOrEqual(5);
 });
 
-test.each(MODES)('a pause: its beginning and its end are told, and it is pending meanwhile: %s', async (mode) => {
-  await using here = await scene();
-  await here.createSource('ConfigMap', 'app', V1);
-  await here.createUser('web', 'app', { annotations: { ...AUTO, [DEFAULT_KEYS.pausePeriod]: '15s' } });
-  const attune = await here.start([mode, JSON_LOG]);
-  expect(await attune.metric('attune_pending_workloads')).toBe(0);
-  await here.setData('ConfigMap', 'app', V2);
-  await untilMarked(here.audit, 'Deployment', 'web', V2);
-  expect(await attune.metric('attune_pending_workloads')).toBe(1);
-  await attune.untilLine(/web resumed: its pause period is over/);
-  await metricBecomes(attune, 'attune_pending_workloads', 0);
-  const told = logged(attune, { kind: 'Deployment', namespace: here.space, name: 'web', level: 'info' });
-  const began = told.filter(({ msg }) => msg.includes('web paused by its pause period until'));
-  expect(began).toMatchObject([{ until: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) }]);
-  expect(told.filter(({ msg }) => msg.includes('resumed'))).toHaveLength(1);
-});
+test.concurrent.each(MODES)(
+  'a pause: its beginning and its end are told, and it is pending meanwhile: %s',
+  async (mode) => {
+    await using here = await scene();
+    await here.createSource('ConfigMap', 'app', V1);
+    await here.createUser('web', 'app', { annotations: { ...AUTO, [DEFAULT_KEYS.pausePeriod]: '15s' } });
+    const attune = await here.start([mode, JSON_LOG]);
+    expect(await attune.metric('attune_pending_workloads')).toBe(0);
+    await here.setData('ConfigMap', 'app', V2);
+    await untilMarked(here.audit, 'Deployment', 'web', V2);
+    expect(await attune.metric('attune_pending_workloads')).toBe(1);
+    await attune.untilLine(/web resumed: its pause period is over/);
+    await metricBecomes(attune, 'attune_pending_workloads', 0);
+    const told = logged(attune, { kind: 'Deployment', namespace: here.space, name: 'web', level: 'info' });
+    const began = told.filter(({ msg }) => msg.includes('web paused by its pause period until'));
+    expect(began).toMatchObject([{ until: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) }]);
+    expect(told.filter(({ msg }) => msg.includes('resumed'))).toHaveLength(1);
+  },
+);
 
 test('a pause that somebody else ends is told', async () => {
   await using here = await scene();
