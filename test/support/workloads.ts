@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type KindName, kindNamed, type WorkloadKind } from '../../src/api/kinds.ts';
 import { CONFIG_MAPS, type Resource, SECRETS } from '../../src/api/resources.ts';
+import type { AnyObject } from './sandbox.ts';
 
 /** The ways in which a pod template can name a source. */
 export const REFERENCES = [
@@ -143,6 +144,10 @@ export function sha1(data: Readonly<Record<string, string>>): string {
 export function variable(kind: 'ConfigMap' | 'Secret' | 'SecretProviderClass', name: string): string {
   return `STAKATER_${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_${kind.toUpperCase()}`;
 }
+
+/** Its own controller has seen it as it is: pods of it are being made, and its revision is counted. */
+export const isObserved = (object: AnyObject | undefined): boolean =>
+  object !== undefined && object['status']?.observedGeneration === object.metadata.generation;
 
 export function kindRow(kind: KindName): WorkloadKind {
   const row = kindNamed(kind);

@@ -11,7 +11,7 @@ import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { type AnyObject, api, controlPlane, namespace } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { pathOf, sha1 } from '../../support/workloads.ts';
+import { isObserved, pathOf, sha1 } from '../../support/workloads.ts';
 import { AUTO, movesIn, untilMarked } from '../reloader/moves.ts';
 import { untilCounted } from './web-world.ts';
 
@@ -74,7 +74,6 @@ test('changes made while nobody was there are brought once, and nothing else is 
   });
   await using audit = await Audit.of(shop, [DEPLOYMENT]);
   // What moves while pods are still being started is in some of them: then nobody can say that nothing changed.
-  const isObserved = ({ metadata, status }: AnyObject) => status?.observedGeneration === metadata.generation;
   await audit.until('all are rolled out', () => audit.all(DEPLOYMENT).every(isObserved));
   const first = await start(shop, own);
   await moves.setData('ConfigMap', 'rolled', { value: '2' });

@@ -4,7 +4,7 @@ import { eventually } from '../../support/eventually.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { api } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { pathOf, podUsing, sha1 } from '../../support/workloads.ts';
+import { isObserved, pathOf, podUsing, sha1 } from '../../support/workloads.ts';
 import { AUTO, marksOf, untilMarked } from '../reloader/moves.ts';
 import { DEFAULT, type Scene, scene } from '../reloader/scene.ts';
 
@@ -22,10 +22,7 @@ const NEXT_TRY_MS = 150_000;
 
 /** Its own controller writes no status any more: what is refused for an old version is tried again at once. */
 const untilObserved = ({ audit }: Scene) =>
-  audit.until('the StatefulSet is observed', () => {
-    const object = audit.latest('StatefulSet', 'db');
-    return object !== undefined && object['status']?.observedGeneration === object.metadata.generation;
-  });
+  audit.until('the StatefulSet is observed', () => isObserved(audit.latest('StatefulSet', 'db')));
 
 /** A StatefulSet that may be refused, and a Deployment that uses the same source and is not. */
 async function prepared() {

@@ -3,7 +3,7 @@ import { Audit } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { namespace } from '../../support/sandbox.ts';
-import type { SourceName } from '../../support/workloads.ts';
+import { isObserved, type SourceName } from '../../support/workloads.ts';
 import { AUTO, movesIn, podWith } from '../reloader/moves.ts';
 import { revisionsOf, verdictOn } from './auditor.ts';
 
@@ -41,10 +41,7 @@ async function unheard() {
     audit.until(`all were rolled ${times} times`, () => judge().every(({ rolled }) => rolled >= times));
 
   // Of a rollout that its controller has not counted yet nobody can tell later whether the Secret was there before it.
-  const isCounted = (kind: (typeof KINDS)[number]) => {
-    const object = audit.latest(kind, 'web');
-    return kind === 'CronJob' || object?.['status']?.observedGeneration === object?.metadata.generation;
-  };
+  const isCounted = (kind: (typeof KINDS)[number]) => kind === 'CronJob' || isObserved(audit.latest(kind, 'web'));
   const untilCounted = () => audit.until('all are counted', () => KINDS.every(isCounted));
 
   await untilCounted();

@@ -4,7 +4,7 @@ import type { KindName } from '../../../src/api/kinds.ts';
 import { stage } from '../../support/controller.ts';
 import { installKinds } from '../../support/crds.ts';
 import { until } from '../../support/wait.ts';
-import { podUsing, sha1 } from '../../support/workloads.ts';
+import { isObserved, podUsing, sha1 } from '../../support/workloads.ts';
 import { AUTO, untilCalm, untilMarked } from './moves.ts';
 import { type RecordedRequest, recorder } from './recorder.ts';
 import { COMPAT, DEFAULT, MODES, type Scene, scene } from './scene.ts';
@@ -33,10 +33,8 @@ async function reloaded(
   await here.create('Rollout', 'restarted', { annotations: { ...AUTO, [ROLLOUT_STRATEGY]: 'restart' }, pod });
   // Their controllers write the status of what is new: a PATCH meanwhile would be one of two.
   for (const kind of ['StatefulSet', 'DaemonSet'] as const) {
-    await here.audit.until(`the ${kind} observed`, () => {
-      const seen = here.audit.latest(kind, kind.toLowerCase());
-      return seen && seen['status']?.observedGeneration === seen.metadata.generation;
-    });
+    const seen = () => here.audit.latest(kind, kind.toLowerCase());
+    await here.audit.until(`the ${kind} observed`, () => isObserved(seen()));
   }
   const access = { ...here.stage.access, server: between.server };
   await here.start([...flags, '--is-Argo-Rollouts=true'], { access });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isObserved } from '../../support/workloads.ts';
 import { untilMarked } from './moves.ts';
 import { COMPAT, DEFAULT, scene } from './scene.ts';
 
@@ -24,10 +25,7 @@ test('4. A→B→A within the quiet period is no rollout', async () => {
   await using here = await scene();
   await here.createSource('ConfigMap', 'app', A);
   await here.createUser('web', 'app');
-  await here.audit.until('it is rolled out', () => {
-    const web = here.audit.latest('Deployment', 'web');
-    return web && web['status']?.observedGeneration === web.metadata.generation;
-  });
+  await here.audit.until('it is rolled out', () => isObserved(here.audit.latest('Deployment', 'web')));
   // Long enough for two requests on a machine that has other things to do.
   await here.start(['--quiet-period=5s']);
   await here.setData('ConfigMap', 'app', B);

@@ -5,6 +5,7 @@ import { type AnyObject, api } from '../../support/sandbox.ts';
 import {
   dataOf,
   envFrom,
+  isObserved,
   pathOf,
   type SourceName,
   sha1,
@@ -97,9 +98,9 @@ export async function untilCalm(audit: Audit, moves: Moves): Promise<void> {
   await untilMarked(audit, 'Deployment', 'last', { value: '2' });
 }
 
-const isComplete = ({ metadata, status }: AnyObject): boolean =>
-  status?.observedGeneration === metadata.generation &&
-  status.conditions?.some(({ reason }: { readonly reason: string }) => reason === 'NewReplicaSetAvailable');
+const isComplete = (object: AnyObject): boolean =>
+  isObserved(object) &&
+  object['status'].conditions?.some(({ reason }: { readonly reason: string }) => reason === 'NewReplicaSetAvailable');
 
 /**
  * Proves that something did not happen: what comes afterwards has happened. Watches tell changes in their order, so when

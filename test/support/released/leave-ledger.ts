@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { RECORD } from '../../../src/api/annotations.ts';
 import type { KindName } from '../../../src/api/kinds.ts';
 import type { Stage } from '../controller.ts';
-import { type AnyObject, api } from '../sandbox.ts';
+import { api } from '../sandbox.ts';
 import { until } from '../wait.ts';
-import { pathOf, type SourceName, sourceObject } from '../workloads.ts';
+import { isObserved, pathOf, type SourceName, sourceObject } from '../workloads.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -110,7 +110,6 @@ const newestVersion = async (space: string): Promise<number> =>
 /** What changes while pods are being replaced may be in some of them: then nobody can say that nothing changed. */
 async function untilObserved(space: string): Promise<void> {
   const kinds = new Set(RELEASED.workloads.map(({ kind }) => kind).filter((kind) => kind !== 'CronJob'));
-  const isObserved = ({ metadata, status }: AnyObject): boolean => status?.observedGeneration === metadata.generation;
   for (const kind of kinds) {
     const all = async () => (await api().list(pathOf(kind, space))).every(isObserved);
     await until(all, { what: `every ${kind} observed` });
