@@ -110,7 +110,8 @@ test(`${CHANGES} changes under faults: the state is that of a fresh listing, and
 
   const requests = [...proxy.counts.values()].reduce((sum, count) => sum + count, 0);
   expect(proxy.faults / requests).toBeGreaterThan(0.15);
-  expect(changes).toBeGreaterThan(CHANGES / 2);
+  // A listing tells at once what happened while no watch was open, which may be most of it. One listing is half of this.
+  expect(changes).toBeGreaterThan(2 * NAMES);
   expect(after / before).toBeLessThan(1.1);
 }, 600_000);
 
