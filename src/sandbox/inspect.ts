@@ -1,7 +1,7 @@
+import { isAlive } from '../runtime/process-identity.ts';
 import { sandboxFiles } from './control-plane/control-plane.ts';
 import { type Environment, sandboxFolder } from './folders.ts';
 import { daemonsIn } from './processes/daemon.ts';
-import { isAlive } from './processes/process-identity.ts';
 import { lastLines, logFile } from './processes/process-logs.ts';
 import { hasDeadOwner, readStateFile, sandboxNames } from './state-file.ts';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { identityOf } from '../runtime/process-identity.ts';
 import { withLock } from './lock.ts';
-import { identityOf } from './processes/process-identity.ts';
 
 let dir: string;
 let path: string;

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isAlive, ownIdentity, type ProcessIdentity } from '../runtime/process-identity.ts';
 import { ifPresent } from './folders.ts';
 import { onExit } from './processes/exit-hooks.ts';
-import { isAlive, ownIdentity, type ProcessIdentity } from './processes/process-identity.ts';
 
 export interface LockOptions {
   /** Called once if another process holds the lock, with its pid. */

@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from '../runtime/process-identity.ts';
 import { sandboxFolder } from './folders.ts';
 import { withLock } from './lock.ts';
 import { startDaemon, terminate } from './processes/daemon.ts';
-import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from './processes/process-identity.ts';
 import { logFile, logsFolder } from './processes/process-logs.ts';
 import { removeStaleSandboxes } from './stale-sandboxes.ts';
 import { writeStateFile } from './state-file.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive, type ProcessIdentity } from '../runtime/process-identity.ts';
 import { type Environment, ifPresent, sandboxesFolder } from './folders.ts';
-import { isAlive, type ProcessIdentity } from './processes/process-identity.ts';
 
 /** What a sandbox's folder says about it, for programs that did not start it. */
 export interface StateFile {

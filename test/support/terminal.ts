@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { env as environment } from 'node:process';
 import { stripVTControlCharacters } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { identityOf, type ProcessIdentity } from '../../src/sandbox/processes/process-identity.ts';
+import { identityOf, type ProcessIdentity } from '../../src/runtime/process-identity.ts';
 
 export const CTRL_C = '\x03';
 export const CTRL_BACKSLASH = '\x1c';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../../../test/support/wait.ts';
-import { identityOf } from '../processes/process-identity.ts';
+import { identityOf } from '../../runtime/process-identity.ts';
 import { goBuild } from './go-build.ts';
 import { buildOutput, listOutput } from './go-output.ts';
 

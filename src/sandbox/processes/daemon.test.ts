@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { until } from '../../../test/support/wait.ts';
+import { identityOf, isAlive } from '../../runtime/process-identity.ts';
 import { daemonsIn, removePidFile, startDaemon, terminate } from './daemon.ts';
-import { identityOf, isAlive } from './process-identity.ts';
 import { lastLines, logFile, logNames } from './process-logs.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'attune-daemon-'));

@@ -3,8 +3,8 @@ import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, 
 import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { identityOf, isAlive, type ProcessIdentity } from '../../runtime/process-identity.ts';
 import { type Environment, ifPresent } from '../folders.ts';
-import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
 import { logFile, logsFolder } from './process-logs.ts';
 
 /**

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { identityOf } from './process-identity.ts';
+import { identityOf } from '../../runtime/process-identity.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -56,7 +56,7 @@ test('a lock is released', () => {
 /** A program with a sandbox in `dir`/x, and one process of it that ignores signals. */
 const withSandbox = (owner: string) => `
   import { onExit } from './exit-hooks.ts';
-  import { ownIdentity } from './process-identity.ts';
+  import { ownIdentity } from '../../runtime/process-identity.ts';
   import { startDaemon } from './daemon.ts';
   import { removeOwnSandboxSync } from '../remove-sandbox.ts';
   import { writeStateFile } from '../state-file.ts';

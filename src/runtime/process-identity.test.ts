@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { until } from '../../../test/support/wait.ts';
+import { until } from '../../test/support/wait.ts';
 import { identityOf, isAlive, ownIdentity } from './process-identity.ts';
 
 test('a process is alive until it has ended', async () => {
