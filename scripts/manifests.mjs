@@ -1,19 +1,26 @@
-// Writes what is made from the program: the conditions and the definition of ReloaderConfig that the chart takes from it; and
-// then deploy, from the chart's defaults: node scripts/manifests.mjs. With --check it writes nothing and fails when a file
-// differs from what it would write.
+// Writes what is made from the program: the conditions and the definitions that the chart takes from it; and then deploy, from
+// the chart's defaults: node scripts/manifests.mjs. With --check it writes nothing and fails when a file differs from what it
+// would write.
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { parseAllDocuments, stringify } from 'yaml';
 import { matchCondition } from '../src/admission/registration/match-conditions.ts';
 import { kindNamed } from '../src/api/kinds.ts';
-import { crd } from '../src/api/reloader-config/crd.ts';
+import { crd as redisCluster } from '../src/api/redis-cluster/crd.ts';
+import { crd as reloaderConfig } from '../src/api/reloader-config/crd.ts';
 import { environment } from '../src/config/load.ts';
 import { findBinaries } from '../src/sandbox/binaries/binaries.ts';
 
 const CONDITIONS = 'charts/attune/files/match-conditions.json';
-// In a file of its own: whoever deletes what attune.yaml made keeps all ReloaderConfigs.
-const DEFINITIONS = ['charts/attune/crds/reloaderconfigs.yaml', 'deploy/reloaderconfigs-crd.yaml'];
+// In files of their own: whoever deletes what attune.yaml made keeps all objects of these kinds. Helm installs whatever is in
+// crds, so that what is only for some is among the chart's files.
+const DEFINITIONS = [
+  { from: 'reloader-config', definition: reloaderConfig(), file: 'charts/attune/crds/reloaderconfigs.yaml' },
+  { from: 'reloader-config', definition: reloaderConfig(), file: 'deploy/reloaderconfigs-crd.yaml' },
+  { from: 'redis-cluster', definition: redisCluster(), file: 'charts/attune/files/redisclusters.yaml' },
+  { from: 'redis-cluster', definition: redisCluster(), file: 'deploy/redis/rediscluster-crd.yaml' },
+];
 const MANIFESTS = 'deploy/attune.yaml';
 const HEADER = '# Rendered from charts/attune by scripts/manifests.mjs; change the chart instead.\n';
 const NAMESPACE = {
@@ -21,8 +28,8 @@ const NAMESPACE = {
   kind: 'Namespace',
   metadata: { name: 'attune', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
 };
-const DEFINITION_HEADER =
-  '# Made from src/api/reloader-config by scripts/manifests.mjs; change the table there instead.\n';
+const definitionHeader = (from) =>
+  `# Made from src/api/${from} by scripts/manifests.mjs; change the table there instead.\n`;
 /** Labels that only Helm uses. */
 const HELM_LABELS = ['helm.sh/chart', 'app.kubernetes.io/managed-by'];
 
@@ -55,11 +62,11 @@ async function render() {
 
 async function keep(file, text) {
   if (!process.argv.includes('--check')) return await writeFile(file, text);
-  if ((await readFile(file, 'utf8')) === text) return;
+  if ((await readFile(file, 'utf8').catch(() => undefined)) === text) return;
   process.stderr.write(`${file} is out of date. Run: node scripts/manifests.mjs\n`);
   process.exitCode = 1;
 }
 
 await keep(CONDITIONS, conditions());
-for (const file of DEFINITIONS) await keep(file, DEFINITION_HEADER + stringify(crd()));
+for (const { from, definition, file } of DEFINITIONS) await keep(file, definitionHeader(from) + stringify(definition));
 await keep(MANIFESTS, await render());

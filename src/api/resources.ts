@@ -41,6 +41,14 @@ export const RELOADER_CONFIGS: Resource = {
   namespaced: true,
 };
 
+export const REDIS_CLUSTERS: Resource = {
+  group: 'redis.io',
+  version: 'v1',
+  plural: 'redisclusters',
+  kind: 'RedisCluster',
+  namespaced: true,
+};
+
 /** Where each kind of source is found. */
 export const SOURCE_RESOURCES: Readonly<Record<SourceKind, Resource>> = {
   ConfigMap: CONFIG_MAPS,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { objectIn } from '../../src/api/json.ts';
-import { rowsOf } from '../../src/api/reloader-config/field.ts';
 import { SPEC } from '../../src/api/reloader-config/spec-fields.ts';
+import { rowsOf } from '../../src/api/schema/field.ts';
 import { checkObject } from '../../src/cli/config/check-object.ts';
 import { configExamples } from '../support/config-examples.ts';
 

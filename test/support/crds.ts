@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { crd as redisCluster } from '../../src/api/redis-cluster/crd.ts';
 import { crd } from '../../src/api/reloader-config/crd.ts';
 import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
 import { ApiRefusal, api, controlPlane } from './sandbox.ts';
@@ -25,7 +26,7 @@ const DEFINITIONS = {
   SecretProviderClassPodStatus: csi('secretproviderclasspodstatuses'),
 } as const;
 
-export type CustomKind = keyof typeof DEFINITIONS | 'DeploymentConfig' | 'ReloaderConfig';
+export type CustomKind = keyof typeof DEFINITIONS | 'DeploymentConfig' | 'ReloaderConfig' | 'RedisCluster';
 
 /** Makes the API server serve the given kinds; harmless where they are served already. */
 export async function installKinds(kinds: readonly CustomKind[], access: ApiAccess = controlPlane()): Promise<void> {
@@ -56,6 +57,7 @@ async function install(kind: CustomKind, access: ApiAccess): Promise<void> {
 
 async function definitionOf(kind: CustomKind): Promise<CustomResourceDefinition> {
   if (kind === 'ReloaderConfig') return crd();
+  if (kind === 'RedisCluster') return redisCluster();
   return kind === 'DeploymentConfig' ? deploymentConfig() : await fromModule(DEFINITIONS[kind]);
 }
 

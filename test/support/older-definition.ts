@@ -1,8 +1,8 @@
 import { type JsonObject, objectIn } from '../../src/api/json.ts';
 import { crd } from '../../src/api/reloader-config/crd.ts';
-import { rowsOf } from '../../src/api/reloader-config/field.ts';
 import { SPEC } from '../../src/api/reloader-config/spec-fields.ts';
 import { STATUS } from '../../src/api/reloader-config/status-fields.ts';
+import { rowsOf } from '../../src/api/schema/field.ts';
 
 const ROWS = [...rowsOf('spec', SPEC), ...rowsOf('status', STATUS)];
 const NEW = new Set(ROWS.flatMap(({ path, field }) => (field.isNew ? path : [])));

@@ -1,6 +1,5 @@
-import type { JsonObject } from '../json.ts';
 import { RELOADER_CONFIGS } from '../resources.ts';
-import type { Field } from './field.ts';
+import { schemaOf } from '../schema/schema-of.ts';
 import { SPEC } from './spec-fields.ts';
 import { STATUS } from './status-fields.ts';
 
@@ -61,33 +60,4 @@ export function crd() {
       ] as const,
     },
   };
-}
-
-function schemaOf(field: Field): JsonObject {
-  const { description } = field;
-  switch (field.type) {
-    case 'string':
-      return { type: 'string', ...(field.format && { format: field.format }), description };
-    case 'integer':
-      return { type: 'integer', format: 'int64', description };
-    case 'boolean':
-      return { type: 'boolean', description };
-    case 'array':
-      return {
-        type: 'array',
-        description,
-        items: schemaOf(field.items),
-        ...(field.key && { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [field.key] }),
-      };
-    case 'map':
-      return { type: 'object', description, additionalProperties: schemaOf(field.values) };
-    case 'object':
-      return {
-        type: 'object',
-        description,
-        ...(field.required && { required: field.required }),
-        properties: Object.fromEntries(Object.entries(field.properties).map(([name, each]) => [name, schemaOf(each)])),
-        ...(field.isAtomic && { 'x-kubernetes-map-type': 'atomic' }),
-      };
-  }
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, listIn, objectAt, objectIn } from '../json.ts';
 import { RELOADER_CONFIGS } from '../resources.ts';
-import type { Field } from './field.ts';
+import type { Field } from '../schema/field.ts';
 import { SPEC } from './spec-fields.ts';
 import { STATUS } from './status-fields.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { withoutNewFields } from '../../../test/support/older-definition.ts';
+import { type Field, rowsOf } from '../schema/field.ts';
 import { crd } from './crd.ts';
-import { type Field, rowsOf } from './field.ts';
 import { prunedFields } from './pruned-fields.ts';
 import { SPEC } from './spec-fields.ts';
 import { STATUS } from './status-fields.ts';

@@ -1,9 +1,8 @@
 import { WORKLOAD_KINDS } from '../kinds.ts';
+import type { ObjectField, ValueOf } from '../schema/field.ts';
+import { flag, text } from '../schema/short-forms.ts';
 import { SOURCE_KINDS } from '../sources.ts';
-import type { ObjectField, ValueOf } from './field.ts';
 
-const text = (description: string) => ({ type: 'string', description }) as const;
-const flag = (description: string) => ({ type: 'boolean', description }) as const;
 const texts = (description: string, each: string) => ({ type: 'array', description, items: text(each) }) as const;
 const labels = (description: string) =>
   ({ type: 'map', description, values: text('The value of the label.') }) as const;

@@ -1,8 +1,5 @@
-import type { ObjectField, ValueOf } from './field.ts';
-
-const text = (description: string) => ({ type: 'string', description }) as const;
-const time = (description: string) => ({ type: 'string', format: 'date-time', description }) as const;
-const count = (description: string) => ({ type: 'integer', description }) as const;
+import type { ObjectField, ValueOf } from '../schema/field.ts';
+import { count, text, time } from '../schema/short-forms.ts';
 
 const CONDITION = {
   type: 'object',

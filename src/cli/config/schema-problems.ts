@@ -1,7 +1,7 @@
 import { type JsonObject, objectIn } from '../../api/json.ts';
-import type { Field } from '../../api/reloader-config/field.ts';
 import { SPEC } from '../../api/reloader-config/spec-fields.ts';
 import { STATUS } from '../../api/reloader-config/status-fields.ts';
+import type { Field } from '../../api/schema/field.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { ConfigProblem } from '../../domain/reloader-config/config.ts';
 import { shown } from '../../domain/reloader-config/fields.ts';
@@ -82,6 +82,7 @@ const TYPES: Readonly<Record<Field['type'], { readonly noun: string; readonly hi
   string: { noun: 'a text', hint: QUOTES },
   integer: { noun: 'a whole number' },
   boolean: { noun: 'true or false' },
+  quantity: { noun: 'an amount like 100Mi' },
   array: { noun: 'a list' },
   map: { noun: 'a map' },
   object: { noun: 'an object' },
@@ -90,6 +91,7 @@ const TYPES: Readonly<Record<Field['type'], { readonly noun: string; readonly hi
 function isOfType(value: unknown, { type }: Field): boolean {
   if (type === 'array') return Array.isArray(value);
   if (type === 'object' || type === 'map') return objectIn(value) === value;
+  if (type === 'quantity') return typeof value === 'string' || Number.isSafeInteger(value);
   return type === 'integer' ? Number.isSafeInteger(value) : typeof value === type;
 }
 
