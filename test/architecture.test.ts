@@ -16,8 +16,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: ['api', 'domain', 'runtime', 'kube'],
   controller: ['api', 'domain', 'runtime', 'telemetry', 'kube', 'model'],
   admission: ['api', 'domain', 'runtime', 'telemetry', 'kube', 'model'],
+  agent: ['api', 'domain', 'runtime', 'telemetry', 'kube'],
   sandbox: ['api', 'runtime', 'kube'],
-  cli: ['api', 'domain', 'config', 'runtime', 'telemetry', 'kube', 'model', 'controller', 'admission', 'sandbox'],
+  cli: [
+    'api',
+    'domain',
+    'config',
+    'runtime',
+    'telemetry',
+    'kube',
+    'model',
+    'controller',
+    'admission',
+    'agent',
+    'sandbox',
+  ],
   'main.ts': ['cli'],
 };
 

@@ -17,6 +17,8 @@ type Increment<Labels> = keyof Labels extends never ? [labels?: Labels, by?: num
 export interface Metrics<Table extends MetricTable> {
   increment<Name extends NamesOf<Table, 'counter'>>(name: Name, ...rest: Increment<LabelsOf<Table, Name>>): void;
   set<Name extends NamesOf<Table, 'gauge'>>(name: Name, labels: LabelsOf<Table, Name>, value: number): void;
+  /** Forgets a gauge with whatever labels it had: for labels whose values pass. */
+  reset<Name extends NamesOf<Table, 'gauge'>>(name: Name): void;
   observe<Name extends NamesOf<Table, 'histogram'>>(name: Name, labels: LabelsOf<Table, Name>, seconds: number): void;
   /** Calls `fill` before each rendering: for what is cheaper to look up than to keep. */
   beforeRender(fill: () => void): void;
@@ -66,6 +68,7 @@ export function createMetrics<Table extends MetricTable>(
       if (series) series.value += by;
     },
     set,
+    reset: (name) => void families.get(name)?.series.clear(),
     observe(name, labels, seconds) {
       const family = families.get(name);
       const series = seriesOf(family, labels);

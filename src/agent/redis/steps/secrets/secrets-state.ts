@@ -1,0 +1,31 @@
+import type { AclUser } from '../../../../domain/redis/acl/acl-user.ts';
+import type { Rotation } from '../../../../domain/redis/credentials/rotation.ts';
+import { StateFile } from '../../../state/state-file.ts';
+
+/** What must be known of passwords and users after the agent was killed. No password is in it but by its SHA-256. */
+export interface SecretsState {
+  readonly rotation?: Rotation | undefined;
+  /** As others were told the newest password last. */
+  readonly id?: string | undefined;
+  /** The last text that was accepted. */
+  readonly acl?: AcceptedAcl | undefined;
+  /** Users that an accepted text has made, or may have made before the agent was killed. */
+  readonly made?: readonly string[] | undefined;
+  /** The last text that was refused: it is not tried again. */
+  readonly refused?: { readonly digest: string; readonly message: string } | undefined;
+  /** What was wrong with the files of Secrets when that was last told by an Event. */
+  readonly told?: readonly string[] | undefined;
+}
+
+export interface AcceptedAcl {
+  /** SHA-256 of the text. */
+  readonly digest: string;
+  readonly users: readonly AclUser[];
+  /** Passwords that an earlier text gave the default user, who would be open to all without them. */
+  readonly kept?: readonly string[] | undefined;
+}
+
+export type SecretsStateFile = StateFile<SecretsState>;
+
+export const openSecretsState = (folder: string): SecretsStateFile =>
+  new StateFile<SecretsState>(folder, 'secrets', {});
