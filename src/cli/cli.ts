@@ -17,6 +17,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'keep other writers from undoing a reload; install, uninstall, status',
     load: () => import('./commands/admission.ts'),
   },
+  agent: {
+    summary: 'apply the configuration of a program live, inside its pod: redis',
+    load: () => import('./commands/agent.ts'),
+  },
+  redis: {
+    summary: 'what the agents of a RedisCluster say: roles, what is applied, what waits for a restart',
+    load: () => import('./commands/redis.ts'),
+  },
   explain: { summary: 'why a workload rolls for a source, or does not', load: () => import('./commands/explain.ts') },
   impact: { summary: 'which workloads would roll if a source changed', load: () => import('./commands/impact.ts') },
   config: {

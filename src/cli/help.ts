@@ -1,6 +1,7 @@
+import { AGENT_OPTIONS } from '../config/options/agent.ts';
 import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
-import { GROUPS, type Group, type Option } from '../config/options/option.ts';
-import { rowsOf } from '../config/options/option-table.ts';
+import { AGENT_GROUPS, GROUPS, type Option } from '../config/options/option.ts';
+import { type OptionTable, rowsOf } from '../config/options/option-table.ts';
 import type { Layout } from './terminal/layout.ts';
 import { type Paint, painter, wrapped } from './terminal/table.ts';
 
@@ -28,12 +29,29 @@ const ADMISSION_EXAMPLES = [
   ['attune admission uninstall', 'Take the registration away; every write passes as before.'],
 ] as const;
 
+const AGENT_PURPOSE =
+  'Runs in the pod of a Redis and applies there what its RedisCluster, its projected Secrets and its certificates say: ' +
+  'live, proven, and without a dropped connection. What Redis takes only at its start is tried out, kept for that start, ' +
+  'and named in the status. As parent it starts redis-server and finds it again after its own death; as sidecar it works ' +
+  'beside a Redis that somebody else starts.';
+
+const AGENT_EXAMPLES = [
+  ['attune agent redis', 'In a pod that has CLUSTER_NAME, POD_NAME and POD_NAMESPACE as variables.'],
+  [
+    'attune agent redis --mode=sidecar --socket=/run/redis/redis.sock',
+    'Beside the Redis of any StatefulSet; without a socket by --redis-address.',
+  ],
+  ['attune agent redis --compat=strict', 'As the instance reconciler of redis-operator does it.'],
+  ['attune redis status', 'What the agents say of themselves.'],
+] as const;
+
 /** What `attune controller --help` says: every option, by group. */
 export const controllerHelp = (layout: Layout): string =>
   helpOf(layout, {
     purpose: PURPOSE,
     usage: ['attune [controller] [flags]', 'attune controller --help, -h'],
-    groups: Object.keys(GROUPS) as Group[],
+    table: CONTROLLER_OPTIONS,
+    groups: GROUPS,
     examples: EXAMPLES,
   });
 
@@ -42,23 +60,36 @@ export const admissionHelp = (layout: Layout): string =>
   helpOf(layout, {
     purpose: ADMISSION_PURPOSE,
     usage: ['attune admission [flags of the controller]', 'attune admission install | uninstall | status [flags]'],
-    groups: ['admission', 'scope', 'keys', 'process'],
+    table: CONTROLLER_OPTIONS,
+    groups: { admission: GROUPS.admission, scope: GROUPS.scope, keys: GROUPS.keys, process: GROUPS.process },
     examples: ADMISSION_EXAMPLES,
+  });
+
+/** What `attune agent redis --help` says. */
+export const redisAgentHelp = (layout: Layout): string =>
+  helpOf(layout, {
+    purpose: AGENT_PURPOSE,
+    usage: ['attune agent redis [flags]', 'attune agent redis --help, -h'],
+    table: AGENT_OPTIONS,
+    groups: AGENT_GROUPS,
+    examples: AGENT_EXAMPLES,
   });
 
 interface Help {
   readonly purpose: string;
   readonly usage: readonly string[];
-  readonly groups: readonly Group[];
+  readonly table: OptionTable;
+  /** The title of each group that is shown, in this order. */
+  readonly groups: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [command: string, says: string])[];
 }
 
-function helpOf(layout: Layout, { purpose, usage, groups, examples }: Help): string {
+function helpOf(layout: Layout, { purpose, usage, table, groups, examples }: Help): string {
   const paint = painter(layout);
-  const rows = rowsOf(CONTROLLER_OPTIONS).map(([, option]) => option);
-  const sections = groups.map((group) => {
+  const rows = rowsOf(table).map(([, option]) => option);
+  const sections = Object.entries(groups).map(([group, title]) => {
     const listed = rows.filter((option) => option.group === group);
-    return `${paint('bold', GROUPS[group])}\n${listed.map((option) => row(option, layout, paint)).join('')}`;
+    return `${paint('bold', title)}\n${listed.map((option) => row(option, layout, paint)).join('')}`;
   });
   const shown = examples.map(([command, says]) => `  ${paint('cyan', command)}\n${indented(says, layout)}`);
   return [

@@ -1,4 +1,5 @@
 import type { KnownFlags } from '../config/command-line.ts';
+import { AGENT_OPTIONS } from '../config/options/agent.ts';
 import { CONTROLLER_OPTIONS } from '../config/options/controller.ts';
 import { flagsOf } from '../config/options/option-table.ts';
 
@@ -29,6 +30,7 @@ export const OWN_FLAGS = {
   'admission install': [OUTPUT, { name: 'dry-run', bare: true }],
   'admission uninstall': [],
   'admission status': [OUTPUT],
+  'redis status': [OUTPUT],
   config: [OUTPUT],
   version: [OUTPUT],
   sandbox: [
@@ -41,8 +43,13 @@ export const OWN_FLAGS = {
   tour: [{ name: 'name' }, { name: 'once', bare: true }, { name: 'keep', bare: true }],
 } as const satisfies Readonly<Record<string, readonly OwnFlag[]>>;
 
+/** Of agents, whose table says what each is. */
+const AGENT_FLAGS: readonly OwnFlag[] = Array.from(flagsOf(AGENT_OPTIONS), ([name, { bare }]) =>
+  bare ? { name, bare } : { name },
+);
+
 /** Every flag of every command. */
-export const ALL_OWN_FLAGS: readonly OwnFlag[] = [...CLUSTER_FLAGS, ...Object.values(OWN_FLAGS).flat()];
+export const ALL_OWN_FLAGS: readonly OwnFlag[] = [...CLUSTER_FLAGS, ...Object.values(OWN_FLAGS).flat(), ...AGENT_FLAGS];
 
 /** The controller's flags and these, as a command line is read. */
 export function knownFlags(own: readonly OwnFlag[]): KnownFlags {

@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../runtime/process-identity.ts';
+import { volumesFolder } from './pods/pod-volumes.ts';
 import { daemonsIn, killSync, removePidFile, terminate } from './processes/daemon.ts';
-import { isAlive } from './processes/process-identity.ts';
 import { logsFolder } from './processes/process-logs.ts';
+import { killProcessesIn } from './processes/processes-in.ts';
 import { readStateFile, writeStateFile } from './state-file.ts';
 
 /** Ends every process of a sandbox and removes its folder, except for data and logs that are to be kept. */
@@ -17,6 +19,7 @@ export async function removeSandbox(dir: string, keepData: boolean, keepLogs = f
       removePidFile(dir, name);
     }),
   );
+  killProcessesIn(volumesFolder(dir));
   removeFiles(dir, keepData, keepLogs);
 }
 
@@ -28,7 +31,7 @@ export function removeOwnSandboxSync(dir: string, keepData: boolean): void {
   if (podRunner) killSync([podRunner]);
   const daemons = daemonsIn(dir);
   // A process that does not die keeps its pid file, so that the next start tries again.
-  if (!killSync([...daemons.values()])) return;
+  if (!killSync([...daemons.values()]) || !killProcessesIn(volumesFolder(dir))) return;
   for (const name of daemons.keys()) removePidFile(dir, name);
   removeFiles(dir, keepData, false);
 }

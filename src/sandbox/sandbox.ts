@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { ownIdentity } from '../runtime/process-identity.ts';
 import { type BinaryOptions, findBinaries } from './binaries/binaries.ts';
 import type { ApiAccess } from './control-plane/api-request.ts';
 import { ComponentEnded, Components } from './control-plane/components.ts';
@@ -26,8 +27,8 @@ import { type Environment, explainFullDisk, makeFolder, sandboxesFolder, sandbox
 import { inspectSandbox } from './inspect.ts';
 import { withLock } from './lock.ts';
 import { onExit } from './processes/exit-hooks.ts';
-import { ownIdentity } from './processes/process-identity.ts';
 import type { Say, ShowStatus } from './progress.ts';
+import { REDIS_IMAGE } from './redis/redis-image.ts';
 import { removeOwnSandboxSync, removeSandbox } from './remove-sandbox.ts';
 import { removeStaleSandboxes } from './stale-sandboxes.ts';
 import { readStateFile, type StateFile, writeStateFile } from './state-file.ts';
@@ -150,7 +151,7 @@ async function startOnce(
   writeStateFile(dir, state);
   const tokens = writeUsers(dir);
   if (audit) writeAuditPolicy(dir);
-  writeFileSync(files.stages, stages(options.processImages ?? ['attune']));
+  writeFileSync(files.stages, stages(options.processImages ?? ['attune', REDIS_IMAGE]));
   mkdirSync(files.certificates, { recursive: true });
 
   const components = new Components({ dir, ports, binaries, audit, etcdQuotaBytes }, options.env, say);

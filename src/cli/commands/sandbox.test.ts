@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { identityOf } from '../../runtime/process-identity.ts';
 import { BINARY_NAMES } from '../../sandbox/binaries/projects.ts';
 import { sandboxFolder } from '../../sandbox/folders.ts';
-import { identityOf } from '../../sandbox/processes/process-identity.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { writeStateFile } from '../../sandbox/state-file.ts';
 import { run as runSandbox } from './sandbox.ts';

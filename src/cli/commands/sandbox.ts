@@ -1,21 +1,17 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { connect } from '../../kube/auth/connection.ts';
-import { KubeClient } from '../../kube/client.ts';
 import { findBinaries } from '../../sandbox/binaries/binaries.ts';
 import { BINARY_NAMES, type BinaryName, isBinaryName } from '../../sandbox/binaries/projects.ts';
-import { sandboxFiles } from '../../sandbox/control-plane/control-plane.ts';
-import { readAdminToken } from '../../sandbox/control-plane/users.ts';
 import { sandboxFolder } from '../../sandbox/folders.ts';
 import { inspectSandbox, inspectSandboxes, type SandboxReport } from '../../sandbox/inspect.ts';
-import { runPods } from '../../sandbox/pods/pod-runner.ts';
-import { startDaemon } from '../../sandbox/processes/daemon.ts';
 import { lastLines, logFile, logNames } from '../../sandbox/processes/process-logs.ts';
-import { AlreadyUp, type Sandbox, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
+import { requireRedisServer } from '../../sandbox/redis/redis-image.ts';
+import { AlreadyUp, startSandbox, stopSandbox } from '../../sandbox/sandbox.ts';
+import { servePods, startPodRunner } from '../sandbox/pod-runner.ts';
+import { parseSandboxRequest, type SandboxRequest } from '../sandbox/sandbox-request.ts';
 import { ending, refuse } from '../terminal/ending.ts';
 import type { Io } from '../terminal/io.ts';
 import { type WaitingLine, whileWaiting } from '../terminal/waiting-line.ts';
-import { parseSandboxRequest, type SandboxRequest } from './sandbox-request.ts';
 
 const HELP = `attune sandbox: a real control plane on this machine, without containers
 
@@ -25,6 +21,7 @@ const HELP = `attune sandbox: a real control plane on this machine, without cont
   attune sandbox env             a line for your shell: eval "$(attune sandbox env)"
   attune sandbox logs [PART]     the log of one part, or the last lines of all
   attune sandbox kubectl …       kubectl, speaking to the sandbox
+  attune sandbox redis           three pods with Redis and its agent on it, to try them; starts the sandbox if need be
   attune sandbox binaries [NAME…] get the programs now, so that later starts are quick
 
   --name NAME      which sandbox; several can run side by side (default: default)
@@ -48,7 +45,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 
 type Command = (request: SandboxRequest, io: Io) => Promise<number>;
 
-const COMMANDS: Readonly<Record<string, Command>> = { up, down, status, env, logs, kubectl, binaries, pods };
+const COMMANDS: Readonly<Record<string, Command>> = { up, down, status, env, logs, kubectl, binaries, redis, pods };
 
 async function up(request: SandboxRequest, io: Io): Promise<number> {
   const { name, nodes, apiOnly, keep, binaries: folder } = request;
@@ -77,23 +74,17 @@ function withoutEffect({ given }: SandboxRequest): string {
   return `without effect on a sandbox that is up: ${flags.join(', ')}; end it with down first\n`;
 }
 
-/** Starts this program once more as a daemon: the pod runner outlives this command, as the other components do. */
-function startPodRunner(sandbox: Sandbox, io: Io): void {
-  const argv = [...thisProgram(), 'sandbox', 'pods', '--name', sandbox.name];
-  startDaemon(sandbox.dir, { name: 'pods', argv, env: io.env }).detach();
+async function pods(request: SandboxRequest, io: Io): Promise<number> {
+  await servePods(existing(request, io), io);
+  return 0;
 }
 
-const thisProgram = (): readonly string[] => [process.execPath, ...process.execArgv, process.argv[1] ?? ''];
-
-async function pods(request: SandboxRequest, io: Io): Promise<number> {
-  const { dir, server = '' } = existing(request, io);
-  const access = { server, authority: readFileSync(sandboxFiles(dir).authority, 'utf8'), token: readAdminToken(dir) };
-  const client = new KubeClient(await connect({ kubeconfig: sandboxFiles(dir).kubeconfig, env: {} }));
-  const say = (line: string) => io.stdout(`${line}\n`);
-  const options = { client, access, dir, images: ['attune'], program: thisProgram(), env: io.env, say };
-  await runPods(options, io.signal);
-  client.close();
-  return 0;
+async function redis(request: SandboxRequest, io: Io): Promise<number> {
+  requireRedisServer(io.env);
+  if (inspectSandbox(io.env, request.name)?.state !== 'up') await up(request, io);
+  // Loaded when it is called for: it makes certificates, and the other commands need none.
+  const { addRedis } = await import('../sandbox/redis.ts');
+  return await addRedis(existing(request, io), io, (work) => waiting(io, work));
 }
 
 const nameFlag = (name: string): string => (name === 'default' ? '' : ` --name ${name}`);

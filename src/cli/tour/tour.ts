@@ -10,77 +10,31 @@ import { variableName } from '../../domain/template/marks.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { logFile } from '../../sandbox/processes/process-logs.ts';
-import type { Say, ShowStatus } from '../../sandbox/progress.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { startController } from '../commands/controller.ts';
-import type { Io } from '../terminal/io.ts';
-import { type Layout, layoutFor } from '../terminal/layout.ts';
 import { unlessStopped } from '../terminal/signals.ts';
-import { type Paint, painter, table } from '../terminal/table.ts';
-import { whileWaiting } from '../terminal/waiting-line.ts';
+import { table } from '../terminal/table.ts';
 import { DEMO, DEMO_WORKLOADS, type DemoWorkload, installDemo, manifest } from './demo.ts';
 import { admissionFlags, registerAdmission } from './demo-admission.ts';
 import { createConfig, DEMO_CONFIG, installDefinition } from './demo-config.ts';
 import { type PodMarks, waitForRollout } from './demo-rollout.ts';
+import { TourPage } from './tour-page.ts';
 
 const OWN_NAMESPACE = 'attune';
 const ARROW = '→';
-const INDENT = '   ';
 
 /** The steps of the tour. Each prints what it does, does it, and checks the result in the cluster. */
-export class Tour {
-  readonly #io: Io;
-  readonly #page: Layout;
-  readonly #paint: Paint;
-  readonly #began = performance.now();
+export class Tour extends TourPage {
   readonly #controllerStop = new AbortController();
   readonly #pods = new Map<DemoWorkload, PodMarks>();
-  #stepBegan = this.#began;
-  #step = 0;
   #settings: Settings | undefined;
   /** Resolves when the controller has ended; rejects if it ends before `stopController`. */
   controllerEnded: Promise<void> = Promise.resolve();
 
-  constructor(io: Io) {
-    this.#io = io;
-    this.#page = layoutFor(io.terminal, io.env);
-    this.#paint = painter(this.#page);
-  }
-
-  title(text: string): void {
-    this.#step += 1;
-    this.#stepBegan = performance.now();
-    this.say(`\n${this.#paint('bold', `${this.#step}. ${text}`)}`);
-  }
-
-  detail(text: string): void {
-    this.say(this.#detail(text));
-  }
-
-  #detail(text: string): string {
-    return `${INDENT}${this.#paint('dim', text)}`;
-  }
-
-  /** Runs long work with a status line, which is rewritten below the lines that `say` prints. */
-  async waiting<T>(work: (say: Say, showStatus: ShowStatus) => Promise<T>): Promise<T> {
-    const { stdout: write, terminal, env } = this.#io;
-    return await whileWaiting({ write, terminal, env, indent: INDENT }, (line) =>
-      work((text) => line.say(this.#detail(text)), line.now),
-    );
-  }
-
-  done(text: string): void {
-    this.say(`   ${this.#paint('green', '✓')} ${text} ${this.#paint('dim', `after ${since(this.#stepBegan)}`)}`);
-  }
-
-  say(text: string): void {
-    this.#io.stdout(`${text}\n`);
-  }
-
   async installDemo(client: KubeClient): Promise<void> {
-    await installDefinition(client, this.#io.signal);
+    await installDefinition(client, this.io.signal);
     await installDemo(client, OWN_NAMESPACE);
-    this.#io.stdout(table(DEMO_WORKLOADS.map(introduce), this.#page, 3));
+    this.io.stdout(table(DEMO_WORKLOADS.map(introduce), this.page, 3));
     await this.#waitForRollouts(client, DEMO_WORKLOADS);
     this.done('all pods are ready');
   }
@@ -92,11 +46,11 @@ export class Tour {
     if (!parsed.ok) throw new Error(parsed.problems.join('; '));
     const ready = Promise.withResolvers<void>();
     const hooks = { onReady: ready.resolve, onOutcome: (outcome: Outcome) => this.#tell(outcome) };
-    const io = { ...this.#io, env, signal: this.#controllerStop.signal, ...hooks };
+    const io = { ...this.io, env, signal: this.#controllerStop.signal, ...hooks };
     this.controllerEnded = startController(parsed.settings, [], this.#log(dir), io).then(() => {
       if (!this.#controllerStop.signal.aborted) throw new Error('the controller has ended');
     });
-    await unlessStopped(Promise.race([ready.promise, this.controllerEnded]), this.#io.signal);
+    await unlessStopped(Promise.race([ready.promise, this.controllerEnded]), this.io.signal);
     this.done('it watches the whole cluster');
     this.#settings = parsed.settings;
   }
@@ -104,7 +58,7 @@ export class Tour {
   /** Somebody writes a manifest that knows nothing of the mark; without admission all pods would be replaced. */
   async replace(client: KubeClient): Promise<void> {
     const [web] = DEMO_WORKLOADS as [DemoWorkload];
-    if (this.#settings) await registerAdmission(client, this.#settings, this.#io.signal);
+    if (this.#settings) await registerAdmission(client, this.#settings, this.io.signal);
     const { kind, name } = web;
     const ref = { namespace: DEMO, name };
     const before = await client.get(kind, ref);
@@ -124,7 +78,7 @@ export class Tour {
     this.detail(
       `kubectl -n ${DEMO} apply -f ${name}.yaml    # a ReloaderConfig: ConfigMap ${configMap}, for ${targets.map(nameOf)}`,
     );
-    await Promise.race([createConfig(client, this.#io.signal), this.controllerEnded]);
+    await Promise.race([createConfig(client, this.io.signal), this.controllerEnded]);
     for (const workload of targets) await this.#checkUntouched(client, workload);
     await this.change(client, 'ConfigMap', configMap, targets);
   }
@@ -155,23 +109,20 @@ export class Tour {
     this.done(`${asking.map(nameOf).join(' and ')} ${asking.length === 1 ? 'has' : 'have'} new pods with the new data`);
   }
 
-  finish(): void {
-    this.say(`\n${this.#paint('bold', `The tour took ${since(this.#began)}.`)}`);
-  }
-
   /** Prints commands to try next, which work as they are printed. */
   suggest(sandbox: string): void {
     const on = sandbox === 'default' ? 'sandbox' : `sandbox --name ${sandbox}`;
     const at = sandbox === 'default' ? '--sandbox' : `--sandbox=${sandbox}`;
-    const lines = [
-      ['Why does worker roll for one, and not for the other?', `explain deployment/worker -n ${DEMO} ${at}`],
-      ['Who rolls for the Secret?', `impact secret/db-password -n ${DEMO} ${at}`],
-      ['Let worker ask:', `${on} kubectl -n ${DEMO} annotate deployment worker reloader.stakater.com/auto=true`],
-      ['Change something:', `${on} kubectl -n ${DEMO} patch configmap app -p '{"data":{"greeting":"hi"}}'`],
-      ['Read the log:', `${on} logs attune`],
-    ];
-    this.say('\nTry next, in another terminal:\n');
-    for (const [why = '', words = ''] of lines) this.say(`  ${why}\n    ${this.#paint('cyan', `./attune ${words}`)}`);
+    this.tellCommands([
+      ['Why does worker roll for one, and not for the other?', `./attune explain deployment/worker -n ${DEMO} ${at}`],
+      ['Who rolls for the Secret?', `./attune impact secret/db-password -n ${DEMO} ${at}`],
+      [
+        'Let worker ask:',
+        `./attune ${on} kubectl -n ${DEMO} annotate deployment worker reloader.stakater.com/auto=true`,
+      ],
+      ['Change something:', `./attune ${on} kubectl -n ${DEMO} patch configmap app -p '{"data":{"greeting":"hi"}}'`],
+      ['Read the log:', `./attune ${on} logs attune`],
+    ]);
     this.say('\nWhat happens shows here. Ctrl-C ends it and clears everything away.\n');
   }
 
@@ -179,7 +130,7 @@ export class Tour {
   async #waitForRollouts(client: KubeClient, workloads: readonly DemoWorkload[], mark?: string): Promise<void> {
     for (const workload of workloads) {
       const before = mark === undefined ? undefined : this.#pods.get(workload);
-      const pods = await waitForRollout(client, workload, before, this.#io.signal);
+      const pods = await waitForRollout(client, workload, before, this.io.signal);
       const unmarked = [...pods.values()].filter((marks) => mark !== undefined && !marks.includes(mark));
       if (unmarked.length > 0) throw new Error(`a pod of ${nameOf(workload)} lacks ${mark}`);
       this.#pods.set(workload, pods);
@@ -187,7 +138,7 @@ export class Tour {
   }
 
   async #checkUntouched(client: KubeClient, workload: DemoWorkload): Promise<void> {
-    const pods = await waitForRollout(client, workload, undefined, this.#io.signal);
+    const pods = await waitForRollout(client, workload, undefined, this.io.signal);
     const before = this.#pods.get(workload);
     if ([...pods.keys()].some((uid) => !before?.has(uid))) throw new Error(`${nameOf(workload)} rolled unasked`);
   }
@@ -198,7 +149,7 @@ export class Tour {
     for (const { ref: source, difference, verdict } of outcome.changes) {
       const what = `${source.kind} ${source.namespace}/${source.name} ${difference}`;
       const who = `${ref.kind} ${ref.namespace}/${ref.name} rolled (${verdict.because})`;
-      this.say(`   ${what} ${this.#paint('green', ARROW)} ${this.#paint('bold', who)}`);
+      this.say(`   ${what} ${this.paint('green', ARROW)} ${this.paint('bold', who)}`);
     }
   }
 
@@ -212,7 +163,7 @@ export class Tour {
       info: (message, fields) => {
         log.info(message, fields);
         if (!message.includes('will not roll')) return;
-        this.say(`   ${this.#paint('yellow', message)}\n     to roll: ${fields?.['cure'] ?? ''}`);
+        this.say(`   ${this.paint('yellow', message)}\n     to roll: ${fields?.['cure'] ?? ''}`);
       },
     };
   }
@@ -225,5 +176,3 @@ function introduce({ kind, name, annotations, from }: DemoWorkload): readonly st
 }
 
 const nameOf = ({ kind, name }: Pick<DemoWorkload, 'kind' | 'name'>): string => `${kind.kind} ${name}`;
-
-const since = (began: number): string => `${((performance.now() - began) / 1000).toFixed(1)} s`;

@@ -15,6 +15,18 @@ export const GROUPS = {
 
 export type Group = keyof typeof GROUPS;
 
+/** The same for agents. */
+export const AGENT_GROUPS = {
+  agentWho: 'Whose Redis it is',
+  agentHow: 'How it is run',
+  agentPaths: 'Where things are',
+  agentTimes: 'How often, and how long',
+  agentOutput: 'What it tells you',
+  agentCluster: 'How the API server is reached',
+} as const;
+
+export type AgentGroup = keyof typeof AGENT_GROUPS;
+
 /** A value, or what would have been right: "must be …, not …". */
 type Parsed<T> = { readonly value: T } | { readonly must: string; readonly not: string };
 
@@ -37,15 +49,17 @@ interface Row {
 export interface Option<T> extends Row {
   readonly fallback: string;
   /** Where it is listed; set by `inGroup`. */
-  readonly group?: Group;
+  readonly group?: Group | AgentGroup;
   readonly type: 'bool' | 'string' | 'strings' | 'duration' | 'int';
   /** Takes every value given, in order: for lists they add up, otherwise the last one counts. None: the fallback. */
   readonly parse: (texts: readonly string[]) => Parsed<T>;
 }
 
 /** These rows as one section of `--help` and docs/flags.md. */
-export const inGroup = <Rows extends Readonly<Record<string, Option<unknown>>>>(group: Group, rows: Rows): Rows =>
-  Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, { ...row, group }])) as Rows;
+export const inGroup = <Rows extends Readonly<Record<string, Option<unknown>>>>(
+  group: Group | AgentGroup,
+  rows: Rows,
+): Rows => Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, { ...row, group }])) as Rows;
 
 /** A real boolean of pflag: bare, or with one of Go's spellings. */
 export const bool = (row: Row): Option<boolean> =>

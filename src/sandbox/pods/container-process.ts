@@ -15,6 +15,8 @@ export interface ContainerOptions {
   readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
   /** Variables that are not in the container's spec; those of the spec override them. */
   readonly baseEnv: Environment;
+  /** Makes a path within a volume the path of its folder. */
+  readonly relocate: (text: string) => string;
   /** The variables of the spec; read at each start, as Secrets and ConfigMaps change. */
   readonly variables: () => Promise<Record<string, string>>;
   readonly changed: () => void;
@@ -127,12 +129,13 @@ export class ContainerProcess {
   }
 
   async #start(): Promise<Daemon | undefined> {
-    const { dir, name, program, baseEnv } = this.#options;
+    const { dir, name, program, baseEnv, relocate } = this.#options;
     try {
-      const variables = await this.#options.variables();
+      const found = await this.#options.variables();
+      const variables = Object.fromEntries(Object.entries(found).map(([key, value]) => [key, relocate(value)]));
       // The first word of `command` is the program of the image, which is replaced by ours.
       const words = [...(this.spec.command ?? []).slice(1), ...(this.spec.args ?? [])];
-      const argv = [...program, ...words.map((word) => expand(word, variables))];
+      const argv = [...program, ...words.map((word) => relocate(expand(word, variables)))];
       const before = daemonsIn(dir).get(name);
       if (before) await terminate(before, 0); // left by a pod runner that was killed
       return startDaemon(dir, { name, argv, env: { ...baseEnv, ...variables } });

@@ -10,8 +10,9 @@ import { writeKubeconfig } from '../control-plane/write-kubeconfig.ts';
 import type { Environment } from '../folders.ts';
 import type { Say } from '../progress.ts';
 import { ContainerProcess, now } from './container-process.ts';
-import { imageName, type Pod } from './pod.ts';
+import { imageName, type Pod, type PodContainer } from './pod.ts';
 import { podEnvironment } from './pod-environment.ts';
+import { PodVolumes, relocated } from './pod-volumes.ts';
 
 /** What all pods of a pod runner share. */
 export interface PodHost {
@@ -24,9 +25,22 @@ export interface PodHost {
   readonly images: readonly string[];
   /** The command line that is run instead of the image's program. */
   readonly program: readonly string[];
+  /** Further images, by their names, whose program is another one, and which use volumes. */
+  readonly programs?: Readonly<Record<string, ImageProgram>> | undefined;
   readonly env: Environment;
   readonly say: Say;
 }
+
+/** What stands for an image. */
+export interface ImageProgram {
+  readonly argv: readonly string[];
+  /** By a path of the image: the variable that tells the program another one. */
+  readonly paths: Readonly<Record<string, string>>;
+}
+
+/** Whether containers of this image run as processes. */
+export const isOurs = ({ images, programs = {} }: PodHost, image: string): boolean =>
+  images.includes(imageName(image)) || Object.hasOwn(programs, imageName(image));
 
 /** The pause after a request that the API server refused. */
 const RETRY_MS = 200;
@@ -41,6 +55,8 @@ export class PodProcess {
   readonly #folder: string;
   readonly #stopping = new AbortController();
   readonly #containers: readonly ContainerProcess[];
+  /** Of a pod that has a container with volumes. */
+  readonly #volumes: PodVolumes | undefined;
   readonly #startTime = now();
   #readySince: { readonly ready: boolean; readonly time: string } = { ready: false, time: now() };
   #finished: Promise<void> = Promise.resolve();
@@ -52,7 +68,11 @@ export class PodProcess {
     this.#pod = pod;
     this.#ip = loopbackAddress(pod.metadata.uid);
     this.#folder = join(host.dir, 'pods', pod.metadata.uid);
-    const own = pod.spec.containers.filter(({ image }) => host.images.includes(imageName(image)));
+    const own = pod.spec.containers.filter(({ image }) => isOurs(host, image));
+    const expected = (spec: PodContainer) => Object.keys(this.#programOf(spec)?.paths ?? {});
+    this.#volumes = own.some((spec) => this.#programOf(spec))
+      ? new PodVolumes(host.dir, pod, (kind, name) => this.#read(kind, name), expected)
+      : undefined;
     this.#containers = own.map((spec) => this.#container(spec));
   }
 
@@ -70,6 +90,7 @@ export class PodProcess {
     await this.#finished;
     await Promise.all(this.#containers.map((container) => container.stop(graceMs)));
     await this.#writing;
+    this.#volumes?.remove();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
@@ -90,7 +111,11 @@ export class PodProcess {
     if (token === undefined) return;
     const { namespace } = this.#pod.metadata;
     writeKubeconfig(join(this.#folder, 'kubeconfig'), 'pod', { ...this.#host.access, token, namespace });
-    await Promise.all(this.#containers.map((container) => container.run(this.#stopping.signal)));
+    const { signal } = this.#stopping;
+    await this.#volumes?.prepare(signal, (why) =>
+      this.#host.say(`pod ${namespace}/${this.#pod.metadata.name}: ${why}`),
+    );
+    await Promise.all([...this.#containers.map((container) => container.run(signal)), this.#volumes?.follow(signal)]);
   }
 
   /** Undefined if the pod is stopped before the API server has granted a token. */
@@ -108,13 +133,21 @@ export class PodProcess {
     return undefined;
   }
 
-  #container(spec: Pod['spec']['containers'][number]): ContainerProcess {
+  #programOf({ image }: PodContainer): ImageProgram | undefined {
+    const { programs = {} } = this.#host;
+    return Object.hasOwn(programs, imageName(image)) ? programs[imageName(image)] : undefined;
+  }
+
+  #container(spec: PodContainer): ContainerProcess {
     const { metadata } = this.#pod;
     const { dir, program, env } = this.#host;
+    const other = this.#programOf(spec);
+    const folders = (other && this.#volumes?.folders(spec)) ?? new Map<string, string>();
+    const places = Object.entries(other?.paths ?? {}).map(([path, variable]) => [variable, folders.get(path)]);
     return new ContainerProcess(spec, {
       dir,
       name: `pod.${metadata.namespace}.${metadata.name}.${spec.name}`,
-      program,
+      program: other?.argv ?? program,
       host: this.#ip,
       restartPolicy: this.#pod.spec.restartPolicy ?? 'Always',
       baseEnv: {
@@ -123,19 +156,26 @@ export class PodProcess {
         HOSTNAME: metadata.name,
         KUBECONFIG: join(this.#folder, 'kubeconfig'),
         ATTUNE_LISTEN_ADDRESS: this.#ip,
+        ...Object.fromEntries(places),
       },
-      variables: () => podEnvironment(this.#pod, spec, this.#ip, (kind, name) => this.#read(kind, name)),
+      relocate: (text) => relocated(text, folders),
+      variables: () => podEnvironment(this.#pod, spec, this.#ip, (kind, name) => this.#texts(kind, name)),
       changed: () => this.#writeStatus(),
     });
   }
 
-  async #read(kind: 'ConfigMap' | 'Secret', name: string): Promise<Record<string, string> | undefined> {
+  async #texts(kind: 'ConfigMap' | 'Secret', name: string): Promise<Record<string, string> | undefined> {
+    const data = await this.#read(kind, name);
+    return data && Object.fromEntries(Object.entries(data).map(([key, bytes]) => [key, bytes.toString()]));
+  }
+
+  async #read(kind: 'ConfigMap' | 'Secret', name: string): Promise<Record<string, Buffer> | undefined> {
     const resource = kind === 'Secret' ? SECRETS : CONFIG_MAPS;
     const { namespace } = this.#pod.metadata;
     try {
       const { data } = await this.#host.client.get<DataObject>(resource, { namespace, name });
-      const text = (value: string) => (kind === 'Secret' ? Buffer.from(value, 'base64').toString() : value);
-      return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, text(value)]));
+      const encoding = kind === 'Secret' ? 'base64' : 'utf8';
+      return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, encoding)]));
     } catch (error) {
       if (KubeError.is(error) && error.status === 404) return undefined;
       throw error;

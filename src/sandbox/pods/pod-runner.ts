@@ -1,8 +1,9 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { PODS } from '../../api/resources.ts';
 import { Reflector } from '../../kube/watch/reflector.ts';
-import { imageName, type Pod } from './pod.ts';
-import { type PodHost, PodProcess } from './pod-process.ts';
+import type { Pod } from './pod.ts';
+import { isOurs, type PodHost, PodProcess } from './pod-process.ts';
+import { serveClaims } from './volume-claims.ts';
 
 /**
  * Runs the pods of the given images, of one namespace or of all, as processes of this machine until aborted, and ends
@@ -16,7 +17,7 @@ export async function runPods(
   const deleting = new Set<string>();
   const digest = (object: KubeObject): Pod | undefined => {
     const pod = object as Pod;
-    const ours = pod.spec.containers.some(({ image }) => options.images.includes(imageName(image)));
+    const ours = pod.spec.containers.some(({ image }) => isOurs(options, image));
     return ours && pod.spec.nodeName ? pod : undefined;
   };
   const reflector = new Reflector<Pod>(options.client, PODS, { namespace: options.namespace }, { digest });
@@ -46,6 +47,7 @@ export async function runPods(
     if (process) inBackground(process.stop(0));
   };
 
+  const claims = serveClaims(options, signal);
   await reflector.run(signal, (event) => {
     if (event.type === 'add' || event.type === 'change') {
       // Between two events a pod may have been deleted and another one created with the same name.
@@ -55,5 +57,5 @@ export async function runPods(
       removed(event.previous);
     }
   });
-  await Promise.all([...running.values()].map((process) => process.stop(0)));
+  await Promise.all([claims, ...Array.from(running.values(), (process) => process.stop(0))]);
 }

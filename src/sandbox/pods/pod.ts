@@ -12,6 +12,7 @@ export interface Pod extends KubeObject {
     readonly serviceAccountName?: string;
     readonly restartPolicy?: 'Always' | 'OnFailure' | 'Never';
     readonly containers: readonly PodContainer[];
+    readonly volumes?: readonly PodVolume[];
   };
   readonly status?: { readonly phase?: string };
 }
@@ -32,6 +33,40 @@ export interface PodContainer {
   readonly readinessProbe?: Probe;
   readonly livenessProbe?: Probe;
   readonly startupProbe?: Probe;
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+/** Of the kinds that the pod runner knows; whatever else a volume may be is left out. */
+export interface PodVolume {
+  readonly name: string;
+  readonly emptyDir?: object;
+  readonly persistentVolumeClaim?: { readonly claimName: string };
+  readonly secret?: Modes & {
+    readonly secretName: string;
+    readonly items?: readonly KeyFile[];
+    readonly optional?: boolean;
+  };
+  readonly configMap?: Modes & ObjectFiles;
+  readonly projected?: Modes & {
+    readonly sources?: readonly { readonly secret?: ObjectFiles; readonly configMap?: ObjectFiles }[];
+  };
+}
+
+interface Modes {
+  readonly defaultMode?: number;
+}
+
+/** Which keys of an object become files; without `items` all of them. */
+export interface ObjectFiles {
+  readonly name: string;
+  readonly items?: readonly KeyFile[];
+  readonly optional?: boolean;
+}
+
+export interface KeyFile {
+  readonly key: string;
+  readonly path: string;
+  readonly mode?: number;
 }
 
 type Quantities = Readonly<Record<string, string>>;

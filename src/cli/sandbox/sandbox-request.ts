@@ -28,6 +28,7 @@ const OPERANDS: Readonly<Record<string, number>> = {
   logs: 1,
   kubectl: Number.POSITIVE_INFINITY,
   binaries: Number.POSITIVE_INFINITY,
+  redis: 0,
   pods: 0,
 };
 
