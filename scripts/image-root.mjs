@@ -1,23 +1,45 @@
-// Assembles the file system of the image: node scripts/image-root.mjs FOLDER [BUNDLE]. The Containerfile runs this script,
-// so that a folder made here contains the same as the image: the running Node, the libraries that it loads, the bundle, and
-// the files of /etc that are needed to resolve names and users. No shell, no package manager.
+// Assembles the file system of an image: node scripts/image-root.mjs FOLDER [BUNDLE] [--with-redis]. The Containerfiles run
+// this script, so that a folder made here contains the same as the image: the running Node, the libraries that it loads, the
+// bundle, and the files of /etc that are needed to resolve names and users. No shell, no package manager. With Redis there is
+// also what runs it, and a shell: it starts the agent again when it dies.
 import { execFile } from 'node:child_process';
-import { copyFile, cp, lutimes, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  cp,
+  lutimes,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 
-const [, , target, bundle = 'dist'] = process.argv;
-if (!target) throw new Error('usage: node scripts/image-root.mjs FOLDER [BUNDLE]');
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { 'with-redis': { type: 'boolean' } } });
+const [target, bundle = 'dist'] = positionals;
+const withRedis = values['with-redis'] ?? false;
+if (!target) throw new Error('usage: node scripts/image-root.mjs FOLDER [BUNDLE] [--with-redis]');
 const run = promisify(execFile);
 
 const NODE = '/usr/local/bin/node';
 /** glibc loads it when it resolves names; ldd does not list it. */
 const RESOLVER = 'libresolv.so.2';
+const [USER, ID] = withRedis ? ['redis', 999] : ['attune', 65532];
 const ETC = {
-  'etc/passwd': 'root:x:0:0:root:/:/sbin/nologin\nattune:x:65532:65532:attune:/:/sbin/nologin\n',
-  'etc/group': 'root:x:0:\nattune:x:65532:\n',
+  'etc/passwd': `root:x:0:0:root:/:/sbin/nologin\n${USER}:x:${ID}:${ID}:${USER}:/:/sbin/nologin\n`,
+  'etc/group': `root:x:0:\n${USER}:x:${ID}:\n`,
   'etc/nsswitch.conf': 'hosts: files dns\n',
 };
+/** Beside Node. Whoever works on a Redis expects redis-cli. */
+const PROGRAMS = withRedis
+  ? ['/usr/bin/redis-server', '/usr/bin/redis-cli', '/usr/bin/tini', '/bin/sh', '/bin/sleep']
+  : [];
+/** Volumes are mounted there; without one everybody may write, as who it is depends on how the image is copied. */
+const FOLDERS = withRedis ? ['data', 'tmp'] : [];
 
 async function libraries(program) {
   const { stdout } = await run('ldd', [program]);
@@ -25,6 +47,11 @@ async function libraries(program) {
   const libc = paths.find((path) => path.endsWith('/libc.so.6'));
   if (!libc) throw new Error(`${program} is not linked with glibc: ${stdout}`);
   return [...paths, join(dirname(libc), RESOLVER)];
+}
+
+/** Where a program of the image is here: what scripts/setup.mjs had to link is in /usr/local/bin. */
+async function found(program) {
+  return await realpath(program).catch(() => realpath(join('/usr/local/bin', basename(program))));
 }
 
 /** Copies the file behind `path` to the same path in the image. */
@@ -53,8 +80,8 @@ async function debianPackages(files) {
     .map((line) => line.split(' '));
 }
 
-/** Adds the libraries of the image to the bundle's bill of materials. */
-async function describeLibraries(files) {
+/** Adds what the image has from Debian to the bundle's bill of materials. */
+async function describePackages(files) {
   const path = join(target, 'app/sbom.cdx.json');
   const bom = JSON.parse(await readFile(path, 'utf8'));
   for (const [name, version] of await debianPackages(files)) {
@@ -78,14 +105,21 @@ async function size() {
 
 await rm(target, { recursive: true, force: true });
 await place(process.execPath, NODE);
-const loaded = await libraries(process.execPath);
+const programs = await Promise.all(PROGRAMS.map(found));
+for (const [at, program] of programs.entries()) await place(program, PROGRAMS[at]);
+const loaded = new Set((await Promise.all([process.execPath, ...programs].map(libraries))).flat());
 for (const library of loaded) await place(library);
 await cp(bundle, join(target, 'app'), { recursive: true, filter: (path) => !path.endsWith('meta.json') });
 await place('LICENSE', '/app/LICENSE');
-await describeLibraries(loaded);
+if (withRedis) await place('scripts/redis-supervise.sh', '/app/redis-supervise.sh');
+await describePackages([...loaded, ...programs]);
 for (const [file, text] of Object.entries(ETC)) {
   await mkdir(dirname(join(target, file)), { recursive: true });
   await writeFile(join(target, file), text, { mode: 0o644 });
+}
+for (const folder of FOLDERS) {
+  await mkdir(join(target, folder));
+  await chmod(join(target, folder), 0o1777);
 }
 await resetTimes();
 process.stdout.write(`${target}: ${Math.round((await size()) / 1024 / 1024)} MiB\n`);

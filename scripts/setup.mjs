@@ -5,7 +5,7 @@
 //   node scripts/setup.mjs start     and the programs of the sandbox
 //   node scripts/setup.mjs test      and what only tests need
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,14 @@ const SYSTEM = [
     package: 'ca-certificates',
     why: 'lets Go load the sources of the sandbox',
   },
+  {
+    command: 'redis-server',
+    package: 'redis-server',
+    why: 'is what `attune agent redis` works with, here and in the tests',
+    // The same program under another name, in a package without a service: redis-server would listen on port 6379 from now on.
+    quiet: { package: 'redis-tools', file: '/usr/bin/redis-check-rdb', link: '/usr/local/bin/redis-server' },
+  },
+  { command: 'tini', package: 'tini', why: 'is PID 1 of the image for Redis, which tests run', onlyFor: 'test' },
   { command: 'script', package: 'bsdutils', why: 'gives tests a terminal', onlyFor: 'test' },
 ];
 
@@ -101,12 +109,26 @@ async function system() {
   const packages = missing.map((need) => need.package);
   for (const need of missing) say(`${need.package} is missing: it ${need.why}`);
   if (isCommand('apt-get') && process.getuid?.() === 0) {
-    say(`installing ${packages.join(', ')}`);
+    const quiet = missing.map((need) => need.quiet?.package ?? need.package);
+    say(`installing ${quiet.join(', ')}`);
     await run('apt-get', ['update', '-q'], 'are the Debian mirrors reachable?');
-    await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...packages], 'see the lines above');
+    await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...quiet], 'see the lines above');
+    for (const need of missing) if (need.quiet && !isCommand(need.command)) link(need);
   } else {
     // Perhaps nothing needs them: a download works without certificates for Go, a build without tar.
     say(`going on without; if something fails, ask an administrator for: apt-get install ${packages.join(' ')}`);
+  }
+}
+
+/** Gives a program of a quiet package the name by which it is asked for. */
+function link(need) {
+  const { package: from, file, link: name } = need.quiet;
+  try {
+    if (!existsSync(file)) throw new Error(`there is no ${file} in it`);
+    symlinkSync(file, name);
+    say(`${name} is ${file}, and nothing was started`);
+  } catch (error) {
+    fail(`${from} gives no ${need.command} (${error.message}): install ${need.package} yourself, and run this again`);
   }
 }
 

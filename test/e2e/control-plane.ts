@@ -15,7 +15,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const started = performance.now();
   const say = (line: string) => void stderr.write(`sandbox: ${line}\n`);
   const sandbox = await startSandbox(
-    { name: `test-${pid}`, env, nodes: 3, owned: true, audit: 'metadata', processImages: ['attune', 'reloader'] },
+    {
+      name: `test-${pid}`,
+      env,
+      nodes: 3,
+      owned: true,
+      audit: 'metadata',
+      processImages: ['attune', 'reloader', 'attune-redis'],
+    },
     say,
   );
   say(`ready after ${((performance.now() - started) / 1000).toFixed(1)} s`);
