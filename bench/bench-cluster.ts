@@ -8,7 +8,7 @@ import { writeKubeconfig } from '../src/sandbox/control-plane/write-kubeconfig.t
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts';
 import { type Access, Api, now } from './api.ts';
 import { AuditLog, type Calls, countCalls } from './audit.ts';
-import { type Contender, commandOf, createServiceAccount, namespaceOf, userOf } from './contender.ts';
+import { type Contender, commandOf, createServiceAccount, namespaceOf, type Rights, userOf } from './contender.ts';
 import { type Delivery, deliveryOf, type Put } from './delivery.ts';
 import { markIn, markOf } from './marks.ts';
 import { clear, createAll, type Data, objectPath, type SourceName, sourceManifest, workload } from './objects.ts';
@@ -33,6 +33,7 @@ export class BenchCluster {
   readonly #namespaces = new Set<string>();
   readonly #access = new Map<string, Access>();
   readonly #running = new Set<Program>();
+  readonly #atStop = new Set<() => void>();
   #changes = 0;
   #closed = false;
 
@@ -92,7 +93,7 @@ export class BenchCluster {
     this.watcher.reset();
   }
 
-  async accessOf(name: string, rights: Contender['rights'] = 'all'): Promise<Access> {
+  async accessOf(name: string, rights: Rights = 'all'): Promise<Access> {
     const known = this.#access.get(name);
     if (known) return known;
     const access = await createServiceAccount(this.api, name, rights);
@@ -144,6 +145,20 @@ export class BenchCluster {
     return program;
   }
 
+  /** Starts a program that is no contender of its own; it ends with the cluster at the latest. */
+  launch(command: string, env: Readonly<Record<string, string>>): Program {
+    return this.#keep(Program.start(command, env, join(this.dir, 'launched.log')));
+  }
+
+  /** To be done when a scenario breaks off, the last first; the function that is returned does it now. */
+  onStop(work: () => void): () => void {
+    this.#atStop.add(work);
+    return () => {
+      this.#atStop.delete(work);
+      work();
+    };
+  }
+
   #keep(program: Program): Program {
     this.#running.add(program);
     return program;
@@ -156,6 +171,8 @@ export class BenchCluster {
 
   async stopAll(): Promise<void> {
     for (const program of this.#running) await this.stop(program, 'SIGKILL');
+    for (const work of [...this.#atStop].reverse()) work();
+    this.#atStop.clear();
   }
 
   /** Data that no source had before. */

@@ -10,6 +10,7 @@ import { faults } from './scenarios/faults.ts';
 import { idle } from './scenarios/idle.ts';
 import { latency, latencyDefault } from './scenarios/latency.ts';
 import { MEMORY_AFTER_BURST } from './scenarios/memory-after-burst.ts';
+import { redisAgent } from './scenarios/redis-agent.ts';
 import { STAKATER } from './scenarios/stakater.ts';
 import { startUp } from './scenarios/start-up.ts';
 import { secrets20k, secrets100k } from './scenarios/unused-secrets.ts';
@@ -29,6 +30,7 @@ export const SCENARIOS: readonly Scenario[] = [
   failOver,
   admission,
   configs,
+  redisAgent,
   fanOut5000,
   idle,
   secrets20k,

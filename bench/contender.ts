@@ -8,6 +8,8 @@ export interface Contender {
   readonly name: string;
   /** For the shell; `{flags}` stands for Stakater Reloader's flags that a scenario needs. */
   readonly command: string;
+  /** The same for its agent for Redis; unless told it is `command` with `{flags}` as its words. */
+  readonly agent?: string;
   /** What ours is started with when a change is to be carried out at once. */
   readonly atOnce: readonly string[];
   readonly rights: 'of the chart' | 'all';
@@ -29,14 +31,23 @@ export function commandOf(contender: Contender, flags: readonly string[], atOnce
   return contender.command.replaceAll('{flags}', all.join(' '));
 }
 
+/** The command line of its agent for Redis; undefined where it cannot be told to be one. */
+export function agentCommandOf({ agent, command }: Contender): string | undefined {
+  if (agent !== undefined) return agent;
+  return command.includes('{flags}') ? command.replaceAll('{flags}', 'agent redis') : undefined;
+}
+
+/** What an account may do: as people give it, everything, or by objects that say it and make the account. */
+export type Rights = Contender['rights'] | readonly Manifest[];
+
 /** Gives a contender a ServiceAccount of its own, and says how it reaches the API server. */
-export async function createServiceAccount(api: Api, name: string, rights: Contender['rights']): Promise<Access> {
+export async function createServiceAccount(api: Api, name: string, rights: Rights): Promise<Access> {
   const namespace = namespaceOf(name);
   await createAll(api, [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }]);
   if (rights === 'of the chart') {
     for (const object of [...chartObjects(), ...leaseRights(namespace, name)]) await createAll(api, [object]);
   } else {
-    await createAll(api, allRights(namespace, name));
+    await createAll(api, rights === 'all' ? allRights(namespace, name) : rights);
   }
   const request = {
     apiVersion: 'authentication.k8s.io/v1',

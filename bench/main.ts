@@ -19,8 +19,11 @@ function ours({ attune }: BenchOptions, dir: string): Contender {
   const root = join(import.meta.dirname, '..');
   const copy = join(dir, 'bundle');
   cpSync(join(root, 'dist'), copy, { recursive: true });
-  const command = `env NODE_OPTIONS='${chartNodeOptions()}' '${process.execPath}' '${join(copy, 'attune.mjs')}' {flags}`;
-  return { name: 'attune', command: attune ?? command, atOnce: ['--quiet-period=0'], rights: 'of the chart' };
+  const program = `'${process.execPath}' '${join(copy, 'attune.mjs')}'`;
+  const command = `env NODE_OPTIONS='${chartNodeOptions()}' ${program} {flags}`;
+  // The image of the agent sets no options of the runtime.
+  const agent = attune === undefined ? { agent: `${program} agent redis` } : {};
+  return { name: 'attune', command: attune ?? command, ...agent, atOnce: ['--quiet-period=0'], rights: 'of the chart' };
 }
 
 async function runScenario(scenario: Scenario, run: BenchRun): Promise<void> {

@@ -68,6 +68,8 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
   ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1 clusterrolebindings',
   CustomResourceDefinition: '/apis/apiextensions.k8s.io/v1 customresourcedefinitions',
   ReloaderConfig: '/apis/reloader.stakater.com/v1alpha1 reloaderconfigs',
+  RedisCluster: '/apis/redis.io/v1 redisclusters',
+  Pod: '/api/v1 pods',
   MutatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1 mutatingwebhookconfigurations',
 };
 

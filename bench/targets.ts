@@ -76,6 +76,7 @@ const TARGETS: readonly Target[] = [
     atMost: 1,
   },
   { what: '500 ReloaderConfigs: reads per change', scenario: 'configs', figure: 'reads per change', atMost: 0 },
+  { what: 'agent for Redis: RSS MB 10 s after the last change', scenario: 'redis', figure: 'RSS MB', atMost: 60 },
   { what: 'rollouts for a batch of 5 changes', scenario: 'batch', figure: 'rollouts', atMost: 1 },
   { what: 'rollouts at the first start', scenario: 'startup', figure: 'surplus', atMost: 0 },
   { what: 'missed after a time of absence', scenario: 'downtime', figure: 'missed', atMost: 0 },

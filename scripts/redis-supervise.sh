@@ -3,7 +3,11 @@
 #
 # When the agent dies, Redis goes on and the next agent takes it over; if this process ended, the container would end and
 # Redis with it. So an agent that was killed (a code above 128) or had an internal error (70) is started again. Any other
-# end is meant, and so is one after SIGTERM or SIGINT, which are passed on: this ends with the agent's code.
+# end is meant: this ends with the agent's code. SIGTERM and SIGINT are passed on; an agent that dies of them, since it has
+# only begun, or while it stops Redis, is followed by another one that stops it: Redis must not end without a save.
+
+# Data, start file and passwords are nobody else's to read.
+umask 077
 
 # An agent that ends within so many seconds ends quickly; after two such ends in a row there is a pause.
 QUICK=10
@@ -38,25 +42,34 @@ wait_for_agent() {
   done
 }
 
-quick=0
+# A signal ends this pause.
+rest() {
+  sleep "$1" &
+  wait $!
+}
+
+quick=0 tries=0
 while :; do
   now
   began=$now
   code='' told=''
   "$@" &
   agent=$!
-  # The signal came while there was no agent.
-  [ -z "$asked" ] || [ -n "$told" ] || pass_on "$asked"
+  if [ -n "$asked" ]; then
+    # It cannot take a signal before it has begun: it gets twice as much time at each try.
+    rest $((1 << tries))
+    tries=$((tries + 1))
+    pass_on "$asked"
+  fi
   wait_for_agent
   agent=''
-  [ -z "$asked" ] || exit "$code"
   [ "$code" -gt 128 ] || [ "$code" -eq 70 ] || exit "$code"
+  if [ -n "$asked" ]; then
+    [ "$tries" -lt 3 ] || exit "$code"
+    continue
+  fi
   echo "the agent ended with code $code and is started again" >&2
   now
   if [ $((now - began)) -ge "$QUICK" ]; then quick=0; else quick=$((quick + 1)); fi
-  if [ "$quick" -ge 2 ]; then
-    sleep 1 &
-    wait $! # unlike sleep itself, a signal ends it
-    [ -z "$asked" ] || exit "$code"
-  fi
+  [ "$quick" -lt 2 ] || rest 1
 done

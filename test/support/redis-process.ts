@@ -24,6 +24,8 @@ export interface RedisOptions {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
   /** Tried in order whenever `send` connects; `requirepass` of the directives is tried anyway. */
   readonly credentials?: readonly Credential[];
+  /** A redis-server under another name, or another one; by default the one of the machine. */
+  readonly program?: string;
 }
 
 export interface TestRedis extends Redis, AsyncDisposable {
@@ -58,7 +60,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<TestRedis>
   const logFile = join(home, 'log');
   await writeFile(join(home, 'redis.conf'), await startFile(options, path, dir), { mode: 0o600 });
   const output = openSync(logFile, 'a');
-  const server = spawn('redis-server', [join(home, 'redis.conf')], {
+  const server = spawn(options.program ?? 'redis-server', [join(home, 'redis.conf')], {
     cwd: dir,
     detached: true,
     stdio: ['ignore', output, output],

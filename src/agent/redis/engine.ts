@@ -7,7 +7,7 @@ import { wakingPart } from '../../domain/redis/wake.ts';
 import { pause } from '../../runtime/backoff.ts';
 import type { Engine, Seen } from '../engine.ts';
 import { messageOf } from '../run-agent.ts';
-import { RedisUnreachable } from './connection/redis.ts';
+import { RedisRefusal, RedisUnreachable } from './connection/redis.ts';
 import type { Instance } from './instance.ts';
 import { StartRefused } from './start.ts';
 import { News } from './status/news.ts';
@@ -17,6 +17,12 @@ import { standing, type Tuned, tune } from './tune.ts';
 const FAREWELL_MS = 1000;
 // How long a Redis that somebody else starts may accept writes while its pod is fenced.
 const FENCED_LOOK_MS = 1000;
+
+/** Writes this pod's entry. */
+interface Report {
+  running(entry: InstanceEntry): Promise<Again>;
+  away(now: Pick<InstanceEntry, 'state' | 'message' | 'observedGeneration'>): Promise<Again>;
+}
 
 type Again = { readonly againAfterMs?: number | undefined };
 
@@ -92,10 +98,10 @@ export class RedisEngine implements Engine {
     this.#object = object;
     const cluster = parseCluster(object);
     this.#instance.cluster = cluster;
-    const report = async (entry: InstanceEntry): Promise<Again> => {
-      // Of a deleted object there is nothing to say; Redis goes on as before.
-      if (isGone) return {};
-      return { againAfterMs: await this.#instance.report(object, entry) };
+    // Of a deleted object there is nothing to say; Redis goes on as before.
+    const report: Report = {
+      running: async (entry) => ({ againAfterMs: isGone ? undefined : await this.#instance.report(object, entry) }),
+      away: async (now) => ({ againAfterMs: isGone ? undefined : await this.#instance.reportAway(object, now) }),
     };
     if (isGone) this.waiting(`RedisCluster ${cluster.namespace}/${cluster.name} is deleted`);
     else this.#news.about('waiting', undefined, () => {});
@@ -108,11 +114,7 @@ export class RedisEngine implements Engine {
     return await this.#unfenced(cluster, report);
   }
 
-  async #fenced(
-    cluster: ClusterView,
-    isNew: boolean,
-    report: (entry: InstanceEntry) => Promise<Again>,
-  ): Promise<Again> {
+  async #fenced(cluster: ClusterView, isNew: boolean, report: Report): Promise<Again> {
     if (isNew) {
       this.#log.warn('Pod is fenced, stopping redis-server', { pod: this.#pod });
       this.#instance.event(cluster, 'Warning', 'InstanceFenced', `${this.#pod} is fenced: redis-server is stopped`);
@@ -122,14 +124,16 @@ export class RedisEngine implements Engine {
     const message = this.#instance.isStopped
       ? undefined
       : 'whoever starts Redis may do so again: writes are closed then';
-    const entry = { connected: false, state: 'Fenced', message, observedGeneration: cluster.generation };
-    if (isDone) return await report(entry);
+    const now = { state: 'Fenced', message, observedGeneration: cluster.generation };
+    if (isDone) return await report.away(now);
     // A Redis of somebody else's may come back at any time, and nobody tells.
-    await report(entry).catch((error: unknown) => this.#log.error('status not written', { error: messageOf(error) }));
+    await report
+      .away(now)
+      .catch((error: unknown) => this.#log.error('status not written', { error: messageOf(error) }));
     return { againAfterMs: FENCED_LOOK_MS };
   }
 
-  async #unfenced(cluster: ClusterView, report: (entry: InstanceEntry) => Promise<Again>): Promise<Again> {
+  async #unfenced(cluster: ClusterView, report: Report): Promise<Again> {
     const context = await this.#instance.context(cluster);
     let said: string | undefined;
     try {
@@ -141,7 +145,7 @@ export class RedisEngine implements Engine {
       if (error instanceof StartRefused) this.#warn(cluster, 'StartRefused', message);
       const state = this.#instance.mayRun || error instanceof StartRefused ? 'Degraded' : 'Starting';
       return await this.#away(cluster, error, () =>
-        report({ connected: false, state, message, observedGeneration: cluster.generation }),
+        report.away({ state, message, observedGeneration: cluster.generation }),
       );
     }
     this.#warn(cluster, 'StartRefused', undefined);
@@ -152,9 +156,8 @@ export class RedisEngine implements Engine {
     try {
       tuned = await tune(running, this.#instance.steps, this.#instance.pods);
     } catch (error) {
-      const isAway = error instanceof RedisUnreachable;
-      const entry = { ...standing([{ where: 'Redis', what: messageOf(error) }]), connected: false };
-      return await this.#away(cluster, error, async () => isAway && report(entry));
+      const now = standing([{ where: 'Redis', what: whyAway(error) }]);
+      return await this.#away(cluster, error, () => report.away(now));
     }
     const { entry, changed, failure, failed, againAfterMs } = tuned;
     const isRole = ({ where }: Problem): boolean => where === 'role';
@@ -162,14 +165,15 @@ export class RedisEngine implements Engine {
     this.#warn(cluster, 'RoleRefused', inWords(failed.filter(isRole)));
     this.#warn(cluster, 'StepFailed', inWords(failed.filter((each) => !isRole(each))));
     this.#instance.count(entry, changed);
-    const later = (await report(entry)).againAfterMs;
+    const later = (await report.running(entry)).againAfterMs;
     if (failure !== undefined) throw failure;
     return { againAfterMs: Math.min(againAfterMs ?? Number.POSITIVE_INFINITY, later ?? Number.POSITIVE_INFINITY) };
   }
 
   /** Tells of an error that ends the pass; that it cannot be written into the status is no reason to forget it. */
   async #away(cluster: ClusterView, error: unknown, report: () => Promise<unknown>): Promise<never> {
-    if (error instanceof RedisUnreachable) this.#warn(cluster, 'RedisUnreachable', messageOf(error));
+    const isAway = error instanceof RedisUnreachable || isLockedOut(error);
+    if (isAway) this.#warn(cluster, 'RedisUnreachable', whyAway(error));
     await report().catch((problem: unknown) => this.#log.error('status not written', { error: messageOf(problem) }));
     throw error;
   }
@@ -195,13 +199,21 @@ export class RedisEngine implements Engine {
     const never = new AbortController().signal;
     await Promise.race([this.#passing, pause(this.#instance.clock, FAREWELL_MS, never)]);
     await this.#instance.stop();
-    const entry = { connected: false, state: 'Stopped' };
     const object = this.#object;
     if (!object || this.#instance.settings.mode === 'sidecar') return;
-    const farewell = this.#instance.report(object, entry).catch(() => undefined);
+    const farewell = this.#instance.reportAway(object, { state: 'Stopped' }).catch(() => undefined);
     await Promise.race([farewell, pause(this.#instance.clock, FAREWELL_MS, never)]);
   }
 }
 
 const inWords = (problems: readonly Problem[]): string | undefined =>
   problems.length === 0 ? undefined : problems.map(({ where, what }) => `${where}: ${what}`).join('; ');
+
+const isLockedOut = (error: unknown): boolean =>
+  error instanceof RedisRefusal && ['WRONGPASS', 'NOAUTH'].includes(error.code);
+
+/** A sidecar has no login of its own: where the Secret has changed while no agent ran, only people know the way in. */
+const whyAway = (error: unknown): string =>
+  isLockedOut(error)
+    ? `${messageOf(error)}: put the password that Redis has back into the Secret until this pod is connected, then change it again`
+    : messageOf(error);

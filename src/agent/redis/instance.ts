@@ -2,6 +2,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { REDIS_CLUSTERS } from '../../api/resources.ts';
 import type { ClusterView, InstanceEntry, KeyStatus } from '../../domain/redis/cluster-view.ts';
 import { REDIS_PORT } from '../../domain/redis/role.ts';
+import { awayEntry } from '../../domain/redis/status-patch.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventPost } from '../../kube/events/event-post.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -120,7 +121,8 @@ export class Instance {
 
   /** What the steps work with. */
   async context(cluster: ClusterView): Promise<PrepareContext> {
-    return await this.#read(cluster, await this.#peers(cluster));
+    // Nobody waits for others in strict.
+    return await this.#read(cluster, this.settings.strict ? new Map() : await this.#peers(cluster));
   }
 
   /** Whatever opens Redis; without the API server, for which a fence does not wait. */
@@ -176,13 +178,19 @@ export class Instance {
   }
 
   /** As the operator does it that Attune replaces: one SIGINT. */
-  interrupt(): void {
-    this.#server?.signal('SIGINT');
+  async interrupt(): Promise<void> {
+    if (this.#server) this.#server.signal('SIGINT');
+    else await this.#foreign.interrupt(this.redis);
   }
 
   async stop(): Promise<void> {
     if (this.#server && this.mayRun) await this.fenceOff();
     this.redis.close();
+  }
+
+  /** Tells that Redis does not answer, and why. */
+  async reportAway(object: KubeObject, now: Parameters<typeof awayEntry>[1]): Promise<number | undefined> {
+    return await this.report(object, awayEntry(this.#status.last(object), now));
   }
 
   /** Says after how long numbers may be written, where they have to wait. */

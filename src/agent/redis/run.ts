@@ -60,7 +60,9 @@ export async function runRedisAgent(
       mayRun: () => instance.mayRun,
       isIsolated: async () => {
         const { cluster: seen } = instance;
-        if (!seen?.isolation.enabled || (await instance.role()) !== 'master') return false;
+        // A sidecar that is started anew keeps nobody from writing to Redis.
+        if (!seen?.isolation.enabled || settings.mode === 'sidecar' || (await instance.role()) !== 'master')
+          return false;
         return await isIsolated(seen, settings, { client, pods: instance.pods });
       },
     },

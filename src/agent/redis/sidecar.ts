@@ -19,17 +19,32 @@ export class ForeignServer {
 
   /** One SIGTERM, and SIGKILL at the deadline; false where the process cannot be seen. */
   async stop(redis: Redis, deadlineMs: number): Promise<boolean> {
-    const info = parseInfo(String(await redis.send('INFO', 'server')));
-    const identity = visible(Number(info.get('process_id')));
-    if (!identity) return false;
-    if (this.#told?.startedAt === identity.startedAt && this.#told.pid === identity.pid) return true;
-    this.#told = identity;
-    process.kill(identity.pid, 'SIGTERM');
+    const { identity, isNew } = await this.#signal(redis, 'SIGTERM');
+    if (!identity || !isNew) return identity !== undefined;
     const until = this.#clock.now() + deadlineMs;
     const never = new AbortController().signal;
     while (isAlive(identity) && this.#clock.now() < until) await pause(this.#clock, LOOK_MS, never);
     if (isAlive(identity)) process.kill(identity.pid, 'SIGKILL');
     return true;
+  }
+
+  /** One SIGINT, and nothing after it. */
+  async interrupt(redis: Redis): Promise<void> {
+    await this.#signal(redis, 'SIGINT');
+  }
+
+  async #signal(
+    redis: Redis,
+    name: NodeJS.Signals,
+  ): Promise<{ identity: ProcessIdentity | undefined; isNew: boolean }> {
+    const info = parseInfo(String(await redis.send('INFO', 'server')));
+    const identity = visible(Number(info.get('process_id')));
+    const isNew = this.#told?.startedAt !== identity?.startedAt || this.#told?.pid !== identity?.pid;
+    if (identity && isNew) {
+      this.#told = identity;
+      process.kill(identity.pid, name);
+    }
+    return { identity, isNew };
   }
 }
 

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import type { ClusterView } from '../../domain/redis/cluster-view.ts';
 import { emptyPrimary, REDIS_PORT, type Upstream, wantedRole } from '../../domain/redis/role.ts';
 import { renderStartFile } from '../../domain/redis/start-file.ts';
-import { KubeError } from '../../kube/kube-error.ts';
 import { StateFile } from '../state/state-file.ts';
 import type { Pods } from './pods.ts';
 import type { ServerProcess } from './server/server-process.ts';
 import type { RedisAgentSettings } from './settings.ts';
-import { upstreamOf } from './steps/role.ts';
+import { Unfollowable, upstreamOf } from './steps/role.ts';
 import type { Directive, PrepareContext } from './steps/step.ts';
 
 const DUMP = 'dump.rdb';
@@ -79,7 +78,7 @@ export class Starter {
       return upstream;
     } catch (error) {
       const known = this.#upstream.value;
-      if (KubeError.is(error) && known?.pod === pod) return known.upstream;
+      if (!(error instanceof Unfollowable) && known?.pod === pod) return known.upstream;
       const why = error instanceof Error ? error.message : String(error);
       throw new StartRefused(`Redis waits to be started as a replica: ${why}`, { cause: error });
     }

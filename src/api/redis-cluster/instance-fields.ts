@@ -94,7 +94,7 @@ export const INSTANCE = {
     replicationOffset: count('How far it is in the stream of changes.'),
     connectedReplicas: number('Of a primary: how many replicas follow it.'),
     masterLinkStatus: text('Of a replica: up or down.'),
-    state: { ...text('In one word: Running, Starting, Fenced or Degraded.'), isNew: true },
+    state: { ...text('In one word: Running, Starting, Stopped, Fenced or Degraded.'), isNew: true },
     message: { ...text('What is wrong, and the way out.'), isNew: true },
     keys: { ...count('How many keys it holds.'), isNew: true },
     observedGeneration: { ...count('The metadata.generation that this is about.'), isNew: true },

@@ -34,7 +34,7 @@ const MEMORY = {
     maxMemory: {
       type: 'quantity',
       rules: [QUANTITY],
-      description: 'An amount like 512Mi, more than 0 and not more than the memory limit.',
+      description: 'An amount like 512Mi. Keep it well below the memory limit of the container: nobody checks that.',
     },
     maxMemoryPercent: {
       type: 'integer',

@@ -55,7 +55,7 @@ export interface InstanceEntry {
   readonly replicationOffset?: number | undefined;
   readonly connectedReplicas?: number | undefined;
   readonly masterLinkStatus?: string | undefined;
-  /** In one word: Running, Starting, Fenced, Degraded. */
+  /** In one word: Running, Starting, Stopped, Fenced, Degraded. */
   readonly state?: string | undefined;
   /** What is wrong, and the way out, for people. */
   readonly message?: string | undefined;

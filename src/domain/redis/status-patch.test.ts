@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { InstanceEntry } from './cluster-view.ts';
-import { ownPart, settledPart, statusPatch } from './status-patch.ts';
+import { awayEntry, ownPart, settledPart, statusPatch } from './status-patch.ts';
 
 const patchOf = (before: InstanceEntry, after: InstanceEntry) =>
   statusPatch('redis-0', before, after) as { status: { instancesStatus: Record<string, unknown> } } | undefined;
@@ -60,4 +60,21 @@ test('numbers that move all the time are no transition', () => {
   );
   expect(settledPart({ role: 'master' })).not.toBe(settledPart({ role: 'slave' }));
   expect(settledPart({ masterLinkStatus: 'up' })).not.toBe(settledPart({ masterLinkStatus: 'down' }));
+});
+
+test('A11 a Redis that does not answer is not connected and has no role; that it held data is not forgotten', () => {
+  const before: InstanceEntry = {
+    role: 'slave',
+    connected: true,
+    masterLinkStatus: 'up',
+    keys: 3,
+    replicationOffset: 7,
+  };
+  const entry = awayEntry(before, { state: 'Stopped' });
+  expect(patchOf(before, entry)?.status.instancesStatus['redis-0']).toEqual({
+    role: null,
+    connected: false,
+    masterLinkStatus: null,
+    state: 'Stopped',
+  });
 });

@@ -47,6 +47,17 @@ function mergePatch(before: Json | undefined, after: Json | undefined): Json | u
 const isObject = (value: Json | undefined): value is { readonly [key: string]: Json | undefined } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/**
+ * What a pod says while its Redis does not answer. How much it held stays: by that others know that there is data which
+ * a primary without any would destroy. So does what was applied, until it can be looked at again.
+ */
+export function awayEntry(
+  { keys, replicationOffset, config, credentials, acl, tls }: InstanceEntry,
+  now: Pick<InstanceEntry, 'state' | 'message' | 'observedGeneration'>,
+): InstanceEntry {
+  return { keys, replicationOffset, config, credentials, acl, tls, ...now, connected: false };
+}
+
 /** What moves all the time; everything else is a transition, which others want to know at once. */
 const MOVING: readonly (keyof InstanceEntry)[] = ['replicationOffset', 'keys'];
 

@@ -40,7 +40,7 @@ export async function passes(node: RedisNode): Promise<number> {
 export async function anotherPass(node: RedisNode): Promise<void> {
   // Twice: a pass may have been under way that had read them already.
   for (let round = 0; round < 2; round += 1) {
-    const before = await passes(node);
+    const before = await until(() => passes(node), { what: `the agent of ${node.name} serves` });
     await node.project({});
     await until(async () => (await passes(node)) > before, { what: `a pass of ${node.name}` });
   }

@@ -1,7 +1,7 @@
-import { request } from 'node:http';
 import { REDIS_CLUSTERS } from '../../../api/resources.ts';
 import type { ClusterView } from '../../../domain/redis/cluster-view.ts';
 import type { KubeClient } from '../../../kube/client.ts';
+import { http } from '../../../runtime/node-http.ts';
 import type { Pods } from '../pods.ts';
 import type { RedisAgentSettings } from '../settings.ts';
 
@@ -32,10 +32,13 @@ export async function isIsolated(
 /** The status of a peer's answer; 0: there was none in time. */
 function statusOf(host: string, port: number, timeoutMs: number): Promise<number> {
   return new Promise((resolve) => {
-    const asking = request({ host, port, path: '/v1/status', signal: AbortSignal.timeout(timeoutMs) }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode ?? 0);
-    });
+    const asking = http.request(
+      { host, port, path: '/v1/status', signal: AbortSignal.timeout(timeoutMs) },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      },
+    );
     asking.once('error', () => resolve(0));
     asking.end();
   });

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../../runtime/clock.ts';
+import { http } from '../../../runtime/node-http.ts';
 import type { Log } from '../../../telemetry/log.ts';
 import { messageOf } from '../../run-agent.ts';
 import { type Answer, PAGES, type Shown } from './answers.ts';
@@ -20,7 +21,7 @@ export function serve(
   { log, clock, listen }: { readonly log: Log; readonly clock: Clock; readonly listen: { host: string; port: number } },
 ): AgentServer {
   const limits = { headersTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS };
-  const server = createServer(limits, async (request, response) => {
+  const server = http.createServer(limits, async (request, response) => {
     request.resume();
     const { status, body, type = 'text/plain; charset=utf-8' } = await answerTo(request, shown);
     response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });

@@ -36,10 +36,15 @@ export class StatusWriter {
     this.#options = options;
   }
 
+  /** This pod's entry as the server has it, as far as we know. */
+  last(object: KubeObject): InstanceEntry {
+    return parseCluster(newer(object, this.#answered)).instances.get(this.#options.pod) ?? {};
+  }
+
   /** Writes what has changed; numbers alone may have to wait. */
   async report(object: KubeObject, entry: InstanceEntry): Promise<Reported> {
     const { client, pod, clock, intervalMs, isWhole } = this.#options;
-    const there = parseCluster(newer(object, this.#answered)).instances.get(pod) ?? {};
+    const there = this.last(object);
     const body = statusPatch(pod, isWhole ? there : ownPart(there), entry);
     if (!body) return { isWritten: false };
     const settled = settledPart(entry);

@@ -18,6 +18,11 @@ export async function replicationNow(redis: Redis): Promise<Replication> {
   return replicationOf(parseInfo(String(await redis.send('INFO', 'replication'))));
 }
 
+/** Whoever is to be followed must not be; any other error says nothing about it. */
+export class Unfollowable extends Error {
+  override readonly name = 'Unfollowable';
+}
+
 /** Whom this pod is to follow now; undefined: nobody. Fails where somebody is to be followed who cannot be. */
 export async function upstreamOf(
   cluster: ClusterView,
@@ -27,13 +32,13 @@ export async function upstreamOf(
 ): Promise<Upstream | undefined> {
   const wanted = wantedRole(cluster, pod, strict);
   if (wanted.kind === 'follow-source') {
-    if (wanted.host === '') throw new Error('spec.replicaMode.source.host must be the host to replicate from');
+    if (wanted.host === '') throw new Unfollowable('spec.replicaMode.source.host must be the host to replicate from');
     return { host: wanted.host, port: wanted.port };
   }
   if (wanted.kind !== 'follow-pod') return undefined;
   const primary = wanted.pod === '' ? undefined : await pods.get(wanted.pod);
   const why = unfollowable(wanted.pod, primary, await pods.ownIp());
-  if (why !== undefined || !primary) throw new Error(why);
+  if (why !== undefined || !primary) throw new Unfollowable(why);
   return { host: primary.ip, port: REDIS_PORT };
 }
 

@@ -2,6 +2,7 @@ import type { KubeObject } from '../../../api/objects.ts';
 import { EMPTY_PRIMARY, FENCED_INSTANCES } from '../../../api/redis-cluster/annotations.ts';
 import { parseCluster } from '../../../domain/redis/parse-cluster.ts';
 import type { Seen } from '../../engine.ts';
+import { messageOf } from '../../run-agent.ts';
 import { RedisEngine } from '../engine.ts';
 import type { Instance } from '../instance.ts';
 import type { PrepareContext } from '../steps/step.ts';
@@ -55,13 +56,15 @@ export class StrictRedisEngine extends RedisEngine {
     if (isGone) this.waiting(`RedisCluster ${namespace}/${name} does not exist`);
     const instance = this.#instance;
     instance.cluster = parseCluster(object);
-    if (await this.#isFenced(object)) {
-      // One signal in the life of a Redis, however often this is said.
-      instance.interrupt();
-      return {};
-    }
     const context = await instance.context(instance.cluster);
     this.#steps.learn(context);
+    if (await this.#isFenced(object)) {
+      // One signal in the life of a Redis, however often this is said.
+      await instance
+        .interrupt()
+        .catch((error) => instance.log.warn('Redis could not be told to end', { error: messageOf(error) }));
+      return {};
+    }
     if (!instance.mayRun) await instance.start(daring(context), () => this.#isStopping);
     if (this.#isStopping) return {};
     // An agent that was killed while it stopped Redis has left them closed.

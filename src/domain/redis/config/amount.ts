@@ -24,10 +24,11 @@ export function cutBy(text: string, readBack: string): string | undefined {
     : `Redis made ${readBack} of ${text}`;
 }
 
-/** How to write a value that Redis refuses, where it is a usual mistake. */
-export function cureFor(text: string): string | undefined {
+/** How to write a value that Redis refuses with these words, where it is a usual mistake. */
+export function cureFor(text: string, words: string): string | undefined {
   const [, digits, unit] = /^(\d+)([KMG])i$/.exec(text) ?? [];
-  if (digits !== undefined && unit !== undefined) return `Redis writes ${digits}${unit.toLowerCase()}b`;
+  if (digits !== undefined && unit !== undefined && words.includes('memory'))
+    return `Redis writes ${digits}${unit.toLowerCase()}b`;
   if (text === '""' || text === "''") return 'without the quotes it is the empty text';
   return /^(["']).*\1$/.test(text) ? 'the quotes are part of the value: leave them out' : undefined;
 }

@@ -109,7 +109,11 @@ test('what Redis made of a value', () => {
     undefined,
     undefined,
   ]);
-  expect([cureFor('256Mi'), cureFor('256mb')]).toEqual(['Redis writes 256mb', undefined]);
+  expect([
+    cureFor('256Mi', 'argument must be a memory value'),
+    cureFor('256Mi', 'no integer'),
+    cureFor('256mb', ''),
+  ]).toEqual(['Redis writes 256mb', undefined, undefined]);
 });
 
 describe('words of Redis', () => {

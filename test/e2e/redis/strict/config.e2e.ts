@@ -38,8 +38,7 @@ it('C1, C2, C3, C4, C5 every key is set by a command of its own in each pass, an
 
   // In each pass, though nothing has changed, and whatever Redis has meanwhile.
   await node.send('CONFIG', 'SET', 'tcp-keepalive', '11');
-  await until(async () => (await log.silence()).length === 0, { what: 'quiet' });
-  await log.clear();
+  await log.quiet();
   await cluster.annotate({ colour: 'green' });
   const sets = Object.entries(live).map(([key, value]) => `CONFIG SET ${key} ${value}`);
   expect(await log.pass()).toEqual([INFO, ...sets, CLEAR, INFO]);

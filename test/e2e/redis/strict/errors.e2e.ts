@@ -23,7 +23,7 @@ it('§1.2 fetch: without the object a pass fails, nothing runs, and it is tried 
   await cluster.until(node.name, ({ connected }) => connected === true, 'runs');
 
   const log = await CommandLog.of(node);
-  await until(async () => (await log.silence()).length === 0, { what: 'no more passes' });
+  await log.quiet();
   const { servers } = node;
   const before = said(node, FAILED);
   await cluster.delete();

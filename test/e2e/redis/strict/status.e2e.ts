@@ -43,6 +43,7 @@ it('ST1, ST2, ST3, ST4, ST5, ST6, ST7 each pod writes its own entry whole, and n
 
   // ST1: after all changes, the role's among them; ST5: what a replica has not, goes.
   const log = await CommandLog.of(second);
+  await log.quiet();
   await cluster.status({ currentPrimary: second.name });
   await cluster.until(second.name, ({ role }) => role === 'master', 'primary');
   expect(await log.pass()).toEqual(expect.arrayContaining(['REPLICAOF NO ONE']));

@@ -114,6 +114,11 @@ export class CommandLog {
     await this.#node.send('XREAD', 'BLOCK', '500', 'STREAMS', 'nobody-writes-here', '$');
     return await this.words();
   }
+
+  /** When no pass is under way or due any more; the log is empty then. */
+  async quiet(): Promise<void> {
+    await until(async () => (await this.silence()).length === 0, { what: 'no passes without a change' });
+  }
 }
 
 /** A pass begins with it, for the role, and ends with it, for the status. */

@@ -100,7 +100,7 @@ async function objectionTo(
 }
 
 const refusalMessage = ({ text }: Change, words: string): string => {
-  const cure = cureFor(text);
+  const cure = cureFor(text, words);
   return cure === undefined ? reasonOf(words) : `${reasonOf(words)} (${cure})`;
 };
 

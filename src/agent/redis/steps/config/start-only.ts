@@ -86,7 +86,7 @@ async function prove(pass: Pass, { name, text, label }: Wanted): Promise<StartEn
   const answer = await context.tryServer({ directives }, (redis) => askTrial(redis, directives, [name]));
   if (!answer.ok || answer.value.problem !== undefined) {
     const reason = answer.ok ? (answer.value.problem ?? '') : startReasonOf(answer.words, directiveOf(name, text)[0]);
-    const cure = cureFor(text);
+    const cure = cureFor(text, reason);
     const words = cure === undefined ? reason : `${reason} (${cure})`;
     known.addStart(change, words);
     return words;
