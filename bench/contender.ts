@@ -37,6 +37,20 @@ export function agentCommandOf({ agent, command }: Contender): string | undefine
   return command.includes('{flags}') ? command.replaceAll('{flags}', 'agent redis') : undefined;
 }
 
+const REDIS_IMAGE = new URL('../Containerfile.redis', import.meta.url);
+
+/** The command line of the agent for Redis as its image has it, for another Node and another bundle. */
+export function imageAgent(node: string, bundle: string): string {
+  const lines = readFileSync(REDIS_IMAGE, 'utf8').split('\n');
+  const variables = lines.flatMap((line) => /^ENV (?!PATH=)(\S+)$/.exec(line)?.[1] ?? []);
+  const entry = lines.flatMap((line) => /^ENTRYPOINT (.*)$/.exec(line)?.[1] ?? [])[0] ?? '[]';
+  const words = JSON.parse(entry) as readonly string[];
+  const [runs, program] = [words.indexOf('/usr/local/bin/node'), words.indexOf('/app/attune.mjs')];
+  if (runs < 0 || program < runs) throw new Error('the image for Redis does not run Node with the bundle');
+  const command = [node, ...words.slice(runs + 1, program), bundle, ...words.slice(program + 1)];
+  return ['env', ...variables, ...command].map((word) => `'${word}'`).join(' ');
+}
+
 /** What an account may do: as people give it, everything, or by objects that say it and make the account. */
 export type Rights = Contender['rights'] | readonly Manifest[];
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { now } from './api.ts';
 import { BenchCluster, loadNow } from './bench-cluster.ts';
 import { SCENARIOS } from './catalogue.ts';
-import { type Contender, chartNodeOptions } from './contender.ts';
+import { type Contender, chartNodeOptions, imageAgent } from './contender.ts';
 import { type BenchOptions, HELP, parseOptions } from './options.ts';
 import { growthPicture, latencyPicture } from './pictures.ts';
 import { idleShare } from './process-figures.ts';
@@ -19,10 +19,9 @@ function ours({ attune }: BenchOptions, dir: string): Contender {
   const root = join(import.meta.dirname, '..');
   const copy = join(dir, 'bundle');
   cpSync(join(root, 'dist'), copy, { recursive: true });
-  const program = `'${process.execPath}' '${join(copy, 'attune.mjs')}'`;
-  const command = `env NODE_OPTIONS='${chartNodeOptions()}' ${program} {flags}`;
-  // The image of the agent sets no options of the runtime.
-  const agent = attune === undefined ? { agent: `${program} agent redis` } : {};
+  const program = join(copy, 'attune.mjs');
+  const command = `env NODE_OPTIONS='${chartNodeOptions()}' '${process.execPath}' '${program}' {flags}`;
+  const agent = attune === undefined ? { agent: imageAgent(process.execPath, program) } : {};
   return { name: 'attune', command: attune ?? command, ...agent, atOnce: ['--quiet-period=0'], rights: 'of the chart' };
 }
 

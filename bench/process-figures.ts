@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Memory {
   readonly rssBytes: number;
   readonly peakBytes: number;
+  /** Of the resident: what is its own, not pages of program files that others share. */
+  readonly ownBytes: number;
 }
 
 /** Resident memory of a process, and the most it ever was. */
@@ -12,7 +14,8 @@ export function memoryOf(pid: number): Memory {
 }
 
 export function parseMemory(status: string): Memory {
-  return { rssBytes: kib(status, 'VmRSS') * 1024, peakBytes: kib(status, 'VmHWM') * 1024 };
+  const bytes = (field: string): number => kib(status, field) * 1024;
+  return { rssBytes: bytes('VmRSS'), peakBytes: bytes('VmHWM'), ownBytes: bytes('RssAnon') };
 }
 
 function kib(status: string, field: string): number {

@@ -85,9 +85,10 @@ describe('the report', () => {
 });
 
 it('reads memory as the kernel writes it', () => {
-  expect(parseMemory('Name:\tnode\nVmHWM:\t  100 kB\nVmRSS:\t   42 kB\n')).toEqual({
+  expect(parseMemory('Name:\tnode\nVmHWM:\t  100 kB\nVmRSS:\t   42 kB\nRssAnon:\t   7 kB\n')).toEqual({
     rssBytes: 42 * 1024,
     peakBytes: 100 * 1024,
+    ownBytes: 7 * 1024,
   });
   expect(() => parseMemory('Name:\tnode\n')).toThrow('VmRSS');
 });

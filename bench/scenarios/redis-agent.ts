@@ -7,7 +7,7 @@ import { serveClusters } from '../redis/cluster-objects.ts';
 import type { RedisPod } from '../redis/redis-pod.ts';
 import { startAgent } from '../redis/start-agent.ts';
 import { startFloor } from '../redis/start-floor.ts';
-import { costFigures, memoryFigures, type Scenario, type ScenarioContext } from '../scenario.ts';
+import { costFigures, MB, memoryFigures, type Scenario, type ScenarioContext } from '../scenario.ts';
 import { percentile } from '../statistics.ts';
 
 const BLOCK = 10;
@@ -54,7 +54,7 @@ async function compare(context: ScenarioContext, pods: readonly RedisPod[], kind
   await delay(REST_MS);
   // The floor is run from its source, with the compiler in memory.
   const agents = pods.filter(({ tells }) => tells);
-  const atRest = new Map(agents.map((pod) => [pod, memoryFigures(pod.program)]));
+  const atRest = new Map(agents.map((pod) => [pod, restFigures(pod)]));
   for (const [pod, done] of taken) {
     const { contender, tells } = pod;
     const ofKinds = kinds.map((kind) => Object.entries(kindFigures(kind, done)));
@@ -63,6 +63,12 @@ async function compare(context: ScenarioContext, pods: readonly RedisPod[], kind
     record({ scenario: 'redis', contender, calls: addCalls(done.map(({ cost }) => cost)), figures });
   }
 }
+
+const restFigures = ({ program }: RedisPod): Record<string, number> => ({
+  ...memoryFigures(program),
+  // The rest are pages of Node's program file, which all of a machine's Nodes share.
+  'of it its own MB': program.memory().ownBytes / MB,
+});
 
 /** A block of changes of one kind, and what they cost. */
 interface Taken {

@@ -25,6 +25,8 @@ export interface Engine {
   wakingPart(object: KubeObject): string;
   /** Before the first pass; `wake` makes one due. */
   begin(wake: () => void): Promise<void>;
+  /** Called with each change at once, also while a pass is under way: for what must not wait. */
+  glance(object: KubeObject): void;
   /** Brings the program to what is wanted. To fail is to be called again. */
   pass(seen: Seen): Promise<{ readonly againAfterMs?: number | undefined }>;
   /** There is nothing to go by: the object has never been seen. */

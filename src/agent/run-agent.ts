@@ -1,4 +1,5 @@
 import type { KubeClient } from '../kube/client.ts';
+import { pause } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Engine } from './engine.ts';
@@ -16,6 +17,7 @@ export interface AgentDeps {
 // The API server usually answers in milliseconds; where it is away, what was last known has to do.
 const FIRST_ANSWER_MS = 5000;
 const GAP_MS = 100;
+const BEGIN_MS = 5000;
 
 /** Runs an engine until the signal, or until its program ends; gives the exit code. */
 export async function runAgent(engine: Engine, deps: AgentDeps, signal: AbortSignal): Promise<number> {
@@ -31,7 +33,10 @@ export async function runAgent(engine: Engine, deps: AgentDeps, signal: AbortSig
     name: engine.name,
     stateDir: engine.stateDir,
     wakingPart: (object) => engine.wakingPart(object),
-    changed: () => loop.wake(),
+    changed: (object) => {
+      if (object) engine.glance(object);
+      loop.wake();
+    },
   });
   const loop = new Loop({
     clock,
@@ -61,8 +66,9 @@ export async function runAgent(engine: Engine, deps: AgentDeps, signal: AbortSig
   };
   const folders = watchFolders(engine.folders, () => loop.wake());
   const watching = watched.run(either);
+  const begun = engine.begin(() => loop.wake());
   const looping = (async () => {
-    await engine.begin(() => loop.wake());
+    await begun;
     await watched.first(FIRST_ANSWER_MS);
     await loop.run(either);
   })();
@@ -77,8 +83,11 @@ export async function runAgent(engine: Engine, deps: AgentDeps, signal: AbortSig
       looping.then(() => undefined),
       watching.then(() => undefined),
     ]);
-    if (code === undefined) await engine.stop();
-    return code ?? 0;
+    if (code !== undefined) return code;
+    // What is found there has to be stopped too.
+    await Promise.race([begun, pause(clock, BEGIN_MS, over.signal)]);
+    await engine.stop();
+    return 0;
   } finally {
     over.abort();
     folders.close();

@@ -2,6 +2,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Resource } from '../api/resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { Reflector } from '../kube/watch/reflector.ts';
+import { pause } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from '../telemetry/log.ts';
 import { StateFile } from './state/state-file.ts';
@@ -17,7 +18,8 @@ export interface WatchedObjectOptions {
   readonly stateDir: string;
   /** All of the object that makes a pass necessary, as a text to compare. */
   readonly wakingPart: (object: KubeObject) => string;
-  readonly changed: () => void;
+  /** Undefined: it is gone. */
+  readonly changed: (object: KubeObject | undefined) => void;
 }
 
 interface Seen {
@@ -25,6 +27,8 @@ interface Seen {
   readonly part: string;
 }
 
+// While it may not be watched.
+const LIST_MS = 10_000;
 /** Annotations that may be large, and that no step reads. */
 const APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -94,8 +98,20 @@ export class WatchedObject {
       } else if (event.type === 'unavailable') {
         log.error('the object cannot be read; what was last known counts', { error: event.error.message });
         this.#listed.resolve();
+      } else if (event.type === 'unwatchable') {
+        log.error('the object may be listed, but not watched; it is listed now and then', { everyMs: LIST_MS });
+        void this.#listing(reflector, signal);
       }
     });
+  }
+
+  /** Until a watch works again. */
+  async #listing(reflector: Reflector<Seen>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !reflector.watchable) {
+      await pause(this.#options.clock, LIST_MS, signal);
+      // The next one may work.
+      await reflector.refresh().catch(() => undefined);
+    }
   }
 
   #digest(object: KubeObject): Seen {
@@ -108,13 +124,13 @@ export class WatchedObject {
     this.#seen = seen;
     if (!isNews) return;
     this.#unsaved = plain(seen.object);
-    this.#options.changed();
+    this.#options.changed(seen.object);
   }
 
   #gone(): void {
     if (this.#isGone) return;
     this.#isGone = true;
-    this.#options.changed();
+    this.#options.changed(undefined);
   }
 }
 

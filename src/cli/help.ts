@@ -31,7 +31,7 @@ const ADMISSION_EXAMPLES = [
 
 const AGENT_PURPOSE =
   'Runs in the pod of a Redis and applies there what its RedisCluster, its projected Secrets and its certificates say: ' +
-  'live, proven, and without a dropped connection. What Redis takes only at its start is tried out, kept for that start, ' +
+  'live, proven, and without a restart. What Redis takes only at its start is tried out, kept for that start, ' +
   'and named in the status. As parent it starts redis-server and finds it again after its own death; as sidecar it works ' +
   'beside a Redis that somebody else starts.';
 

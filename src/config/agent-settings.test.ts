@@ -117,10 +117,7 @@ describe('paths', () => {
   test('relative paths and too long sockets are problems, all told at once', () => {
     expect(problems(['--data-dir=data', '--tls-dir=./tls', '--redis-server=bin/redis'])).toEqual([
       '--data-dir must be a path that begins with /, not "data"',
-      '--state-dir must be a path that begins with /, not "data/.attune"',
       '--tls-dir must be a path that begins with /, not "./tls"',
-      '--acl-file must be a path that begins with /, not "data/users.acl"',
-      '--socket must be a path that begins with /, not "data/.attune/redis.sock"',
       '--redis-server must be the name of a program, or a path that begins with /, not "bin/redis"',
     ]);
     expect(problems([`--data-dir=/${'é'.repeat(43)}`])).toEqual([]);
@@ -144,7 +141,8 @@ test('ATTUNE_LISTEN_ADDRESS is for Redis, and for --listen where that names no h
 test.each([
   [['--mode=both'], '--mode must be one of parent, sidecar, not "both"'],
   [['--compat=stakater'], '--compat must be one of safe, strict, not "stakater"'],
-  [['--listen=8080'], '--listen must be host:port or :port, like :9443, not "8080"'],
+  [['--listen=8080'], '--listen must be host:port or :port, like :8080, not "8080"'],
+  [['--redis-address=redis'], '--redis-address must be host:port or :port, like 127.0.0.1:6379, not "redis"'],
   [['--redis-address=redis:0'], '--redis-address must name a port from 1 to 65535'],
   [['--stop-timeout=0s'], '--stop-timeout must be more than 0 and at most 24h'],
   [['--resync=0.1ms'], '--resync must be more than 0 and at most 24h'],

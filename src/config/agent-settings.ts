@@ -105,12 +105,12 @@ const LONGEST_SOCKET = 107;
 
 function pathsOf(values: AgentValues, problems: string[]) {
   const folder = (key: 'dataDir' | 'secretsDir' | 'aclFile' | 'tlsDir' | 'stateDir' | 'socket', usual: string) => {
-    const path = values[key] || usual;
+    const given = values[key];
     // Redis runs in its data folder: there a relative path would lead somewhere else.
-    if (path !== '' && (!path.startsWith('/') || path.includes('\0'))) {
-      problems.push(`--${AGENT_OPTIONS[key].flag} must be a path that begins with /, not ${quote(path)}`);
+    if (given !== '' && (!given.startsWith('/') || given.includes('\0'))) {
+      problems.push(`--${AGENT_OPTIONS[key].flag} must be a path that begins with /, not ${quote(given)}`);
     }
-    return path.replace(/(?<=.)\/+$/, '');
+    return (given || usual).replace(/(?<=.)\/+$/, '');
   };
   const dataDir = folder('dataDir', '/data');
   const stateDir = folder('stateDir', `${dataDir}/.attune`);

@@ -27,13 +27,24 @@ interface Times {
   readonly notAfterMs: number;
 }
 
+interface Wanted extends Times {
+  /** What it is called. */
+  readonly name?: string;
+}
+
+interface WantedLeaf extends Wanted {
+  /** Whoever serves with it shows it to other servers too. */
+  readonly isForClients?: boolean;
+}
+
+const NAME = 'Attune admission';
+
 /** A certificate authority. No two have the same name, so that a bundle may hold several. */
-export async function makeAuthority(times: Times): Promise<KeyPair> {
-  const name = [{ CN: [`Attune admission ${new Date(times.nowMs).toISOString()}`] }];
+export async function makeAuthority({ name = NAME, ...times }: Wanted): Promise<KeyPair> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     ...validity(times),
-    name,
+    name: [{ CN: [`${name} ${new Date(times.nowMs).toISOString()}`] }],
     keys,
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
@@ -45,20 +56,27 @@ export async function makeAuthority(times: Times): Promise<KeyPair> {
 }
 
 /** A certificate for these hosts, names or addresses, signed by the authority. */
-export async function makeLeaf(authority: KeyPair, hosts: readonly string[], times: Times): Promise<KeyPair> {
+export async function makeLeaf(
+  authority: KeyPair,
+  hosts: readonly string[],
+  { name = NAME, isForClients = false, ...times }: WantedLeaf,
+): Promise<KeyPair> {
   const issuer = new X509Certificate(authority.cert);
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const extensions: Extension[] = [
     new BasicConstraintsExtension(false, undefined, true),
     new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+    new ExtendedKeyUsageExtension([
+      ExtendedKeyUsage.serverAuth,
+      ...(isForClients ? [ExtendedKeyUsage.clientAuth] : []),
+    ]),
     new SubjectAlternativeNameExtension(hosts.map((value) => ({ type: isAddress(value) ? 'ip' : 'dns', value }))),
     await SubjectKeyIdentifierExtension.create(keys.publicKey),
     await AuthorityKeyIdentifierExtension.create(await issuer.publicKey.export()),
   ];
   const certificate = await X509CertificateGenerator.create({
     ...validity(times),
-    subject: [{ CN: ['Attune admission'] }],
+    subject: [{ CN: [name] }],
     issuer: issuer.subjectName,
     publicKey: keys.publicKey,
     signingKey: createPrivateKey(authority.key).toCryptoKey(ALGORITHM, false, ['sign']),

@@ -2,6 +2,7 @@ import type { KubeObject } from '../../api/objects.ts';
 import { FENCED_INSTANCES } from '../../api/redis-cluster/annotations.ts';
 import { REDIS_CLUSTERS } from '../../api/resources.ts';
 import type { ClusterView, InstanceEntry, Problem } from '../../domain/redis/cluster-view.ts';
+import { fenceOf } from '../../domain/redis/fence.ts';
 import { parseCluster } from '../../domain/redis/parse-cluster.ts';
 import { wakingPart } from '../../domain/redis/wake.ts';
 import { pause } from '../../runtime/backoff.ts';
@@ -11,7 +12,8 @@ import { RedisRefusal, RedisUnreachable } from './connection/redis.ts';
 import type { Instance } from './instance.ts';
 import { StartRefused } from './start.ts';
 import { News } from './status/news.ts';
-import { standing, type Tuned, tune } from './tune.ts';
+import type { PrepareContext } from './steps/step.ts';
+import { CalledOff, standing, type Tuned, tune } from './tune.ts';
 
 // A pass that is under way when the agent is told to end, and a last word in the status.
 const FAREWELL_MS = 1000;
@@ -87,13 +89,20 @@ export class RedisEngine implements Engine {
     this.#news.about('waiting', why, () => this.#log.warn(`${why}: Redis is left as it is`));
   }
 
+  glance(object: KubeObject): void {
+    const { fence, redis, mayRun } = this.#instance;
+    const isNew = !fence.isFenced && !this.#isStopping && mayRun;
+    if (isNew && fenceOf(object.metadata.annotations?.[FENCED_INSTANCES], this.#pod) === 'fenced') fence.comes(redis);
+  }
+
   async pass(seen: Seen): Promise<Again> {
-    const passing = this.#pass(seen);
+    const passing = this.once(seen);
     this.#passing = passing.catch(() => undefined);
     return await passing;
   }
 
-  async #pass({ object, isGone }: Seen): Promise<Again> {
+  /** One pass; `stop` waits for it, and then nothing is to be started any more. */
+  protected async once({ object, isGone }: Seen): Promise<Again> {
     if (this.#isStopping) return {};
     this.#object = object;
     const cluster = parseCluster(object);
@@ -135,13 +144,11 @@ export class RedisEngine implements Engine {
 
   async #unfenced(cluster: ClusterView, report: Report): Promise<Again> {
     const context = await this.#instance.context(cluster);
-    let said: string | undefined;
     try {
-      if (!this.#instance.mayRun) said = await this.#instance.start(context, () => this.#isStopping);
-      if (!this.#instance.mayRun) return {};
-      await this.#instance.fence.openWrites(this.#instance.redis);
+      await this.#run(cluster, context);
+      if (!this.#instance.mayRun || this.#isOff()) return {};
     } catch (error) {
-      const message = messageOf(error);
+      const message = whyAway(error);
       if (error instanceof StartRefused) this.#warn(cluster, 'StartRefused', message);
       const state = this.#instance.mayRun || error instanceof StartRefused ? 'Degraded' : 'Starting';
       return await this.#away(cluster, error, () =>
@@ -149,13 +156,13 @@ export class RedisEngine implements Engine {
       );
     }
     this.#warn(cluster, 'StartRefused', undefined);
-    if (said !== undefined) this.#warn(cluster, 'StartFileRefused', said);
     this.#warn(cluster, 'SpecRefused', inWords(cluster.problems));
     const running = { ...context, redis: this.#instance.redis };
     let tuned: Tuned;
     try {
-      tuned = await tune(running, this.#instance.steps, this.#instance.pods);
+      tuned = await tune(running, this.#instance.steps, this.#instance.pods, () => this.#isOff());
     } catch (error) {
+      if (error instanceof CalledOff) return {};
       const now = standing([{ where: 'Redis', what: whyAway(error) }]);
       return await this.#away(cluster, error, () => report.away(now));
     }
@@ -168,6 +175,18 @@ export class RedisEngine implements Engine {
     const later = (await report.running(entry)).againAfterMs;
     if (failure !== undefined) throw failure;
     return { againAfterMs: Math.min(againAfterMs ?? Number.POSITIVE_INFINITY, later ?? Number.POSITIVE_INFINITY) };
+  }
+
+  /** Redis runs, and takes writes. */
+  async #run(cluster: ClusterView, context: PrepareContext): Promise<void> {
+    const { fence, redis } = this.#instance;
+    if (!this.#instance.mayRun) {
+      const said = await this.#instance.start(context, () => this.#isStopping);
+      if (said !== undefined) this.#warn(cluster, 'StartFileRefused', said);
+    }
+    if (!this.#instance.mayRun || this.#isOff()) return;
+    await fence.openWrites(redis);
+    await this.#instance.keepAof(cluster);
   }
 
   /** Tells of an error that ends the pass; that it cannot be written into the status is no reason to forget it. */
@@ -190,12 +209,18 @@ export class RedisEngine implements Engine {
     );
   }
 
+  /** What is under way is to be left: something more urgent has come. */
+  #isOff(): boolean {
+    return this.#isStopping || this.#instance.fence.isComing;
+  }
+
   get #pod(): string {
     return this.#instance.settings.podName;
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true;
+    await this.#instance.close();
     const never = new AbortController().signal;
     await Promise.race([this.#passing, pause(this.#instance.clock, FAREWELL_MS, never)]);
     await this.#instance.stop();

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../api/objects.ts';
 import { REDIS_CLUSTERS } from '../../api/resources.ts';
 import type { ClusterView, InstanceEntry, KeyStatus } from '../../domain/redis/cluster-view.ts';
+import { parseInfo } from '../../domain/redis/info.ts';
 import { REDIS_PORT } from '../../domain/redis/role.ts';
 import { awayEntry } from '../../domain/redis/status-patch.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -29,7 +30,7 @@ import { createSecretsStep } from './steps/secrets/secrets-step.ts';
 import type { PrepareContext } from './steps/step.ts';
 import { createTlsStep } from './steps/tls/tls-step.ts';
 import type { StrictSteps } from './strict/strict-steps.ts';
-import type { Steps, Tuned } from './tune.ts';
+import { runningPart, type Steps, type Tuned } from './tune.ts';
 
 export interface InstanceDeps {
   readonly client: KubeClient;
@@ -57,6 +58,8 @@ export class Instance {
   readonly #status: StatusWriter;
   readonly #ended = Promise.withResolvers<number>();
   #rotating = false;
+  /** What Redis held when it was stopped: the last entry may be older. */
+  #held: Pick<InstanceEntry, 'keys' | 'replicationOffset'> = {};
   /** As it was seen last. */
   cluster: ClusterView | undefined;
   /** The connection to Redis was lost. */
@@ -165,6 +168,7 @@ export class Instance {
     const left = (): number => Math.max(0, settings.stopTimeoutMs - (this.clock.now() - began));
     if (!this.mayRun) return true;
     const isClosed = await fence.closeWrites(redis);
+    if (isClosed) await this.#count();
     if (this.#server) {
       await this.#server.stop(left());
       redis.close();
@@ -177,10 +181,30 @@ export class Instance {
     return isClosed && !mayComeBack;
   }
 
+  async #count(): Promise<void> {
+    const part = await runningPart(this.redis).catch(() => undefined);
+    if (part) this.#held = { keys: part.keys, replicationOffset: part.replicationOffset };
+  }
+
+  /** A Redis that had to read a dump first goes on with its append-only file, unless somebody wants none. */
+  async keepAof({ redis: wanted }: ClusterView): Promise<void> {
+    const isOurs = this.#server !== undefined && ![...wanted.keys()].some((key) => key.toLowerCase() === 'appendonly');
+    if (!isOurs) return;
+    const info = parseInfo(String(await this.redis.send('INFO', 'persistence')));
+    if (info.get('aof_enabled') !== '0' || info.get('loading') !== '0') return;
+    await this.redis.send('CONFIG', 'SET', 'appendonly', 'yes');
+    this.log.info('the append-only file is on again');
+  }
+
   /** As the operator does it that Attune replaces: one SIGINT. */
   async interrupt(): Promise<void> {
     if (this.#server) this.#server.signal('SIGINT');
     else await this.#foreign.interrupt(this.redis);
+  }
+
+  /** Nothing is started from now on. */
+  async close(): Promise<void> {
+    await this.#server?.close();
   }
 
   async stop(): Promise<void> {
@@ -190,7 +214,7 @@ export class Instance {
 
   /** Tells that Redis does not answer, and why. */
   async reportAway(object: KubeObject, now: Parameters<typeof awayEntry>[1]): Promise<number | undefined> {
-    return await this.report(object, awayEntry(this.#status.last(object), now));
+    return await this.report(object, awayEntry({ ...this.#status.last(object), ...this.#held }, now));
   }
 
   /** Says after how long numbers may be written, where they have to wait. */
@@ -243,6 +267,7 @@ export class Instance {
       return;
     }
     this.log.error('redis-server has ended by itself', { code, signal });
+    void this.#server?.close();
     this.#ended.resolve(code === 0 ? 0 : 1);
   }
 

@@ -1,17 +1,14 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ClusterView } from '../../domain/redis/cluster-view.ts';
 import { emptyPrimary, REDIS_PORT, type Upstream, wantedRole } from '../../domain/redis/role.ts';
 import { renderStartFile } from '../../domain/redis/start-file.ts';
 import { StateFile } from '../state/state-file.ts';
+import { AOF_FOLDER, type DataFolder, DUMP, lookAtData } from './data-folder.ts';
 import type { Pods } from './pods.ts';
 import type { ServerProcess } from './server/server-process.ts';
 import type { RedisAgentSettings } from './settings.ts';
 import { Unfollowable, upstreamOf } from './steps/role.ts';
 import type { Directive, PrepareContext } from './steps/step.ts';
 
-const DUMP = 'dump.rdb';
-const AOF_FOLDER = 'appendonlydir';
 /** What a Redis without a word about it saves after. */
 const SAVE = '900 1 300 10 60 10000';
 
@@ -45,13 +42,19 @@ export class Starter {
   /** Says what people should know of the start; fails with {@link StartRefused} where Redis must not run, or does not. */
   async start(context: PrepareContext): Promise<string | undefined> {
     const { cluster } = context;
-    await this.#refuseEmpty(cluster);
+    const data = await lookAtData(this.#settings.paths.dataDir);
+    this.#refuseEmpty(cluster, data);
     const upstream = await this.#whomToFollow(cluster);
     const prepared: Directive[] = [];
     for (const step of this.#steps) prepared.push(...(await step.prepare(context)));
     const named = new Set(prepared.map(([key]) => key));
-    const base = baseDirectives(this.#settings, cluster, upstream).filter(([key]) => !named.has(key));
-    const started = await this.#server.start(renderStartFile([...base, ...prepared]));
+    const base = baseDirectives(this.#settings, cluster).filter(([key]) => !named.has(key));
+    // With an append-only file that does not exist yet, Redis would not read the dump, and begin with nothing.
+    const isDumpOnly = !this.#settings.strict && data.aof === undefined && data.dump === 'data';
+    const started = await this.#server.start(renderStartFile([...base, ...prepared]), [
+      ...(upstream ? ['--replicaof', upstream.host, String(upstream.port)] : []),
+      ...(isDumpOnly && !named.has('appendonly') ? ['--appendonly', 'no'] : []),
+    ]);
     if (!started.ok) throw new StartRefused(`Redis does not start: ${started.words}`);
     if (started.usedLastGood)
       return `Redis runs with its last good start file; the new one was refused: ${started.words}`;
@@ -59,11 +62,11 @@ export class Starter {
   }
 
   /** Replicas of a primary that begins with nothing lose what they have. */
-  async #refuseEmpty(cluster: ClusterView): Promise<void> {
-    const { podName, paths } = this.#settings;
+  #refuseEmpty(cluster: ClusterView, { aof, dump }: DataFolder): void {
+    const { podName } = this.#settings;
     // Where Sentinel decides later on, it starts as the object says.
     if (wantedRole(cluster, podName, cluster.currentPrimary !== '').kind !== 'primary') return;
-    if (await hasData(paths.dataDir)) return;
+    if ((aof ?? dump) === 'data') return;
     const why = emptyPrimary(cluster, podName, 'its data folder is empty');
     if (why !== undefined) throw new StartRefused(why);
   }
@@ -85,11 +88,13 @@ export class Starter {
   }
 }
 
-/** What every start file has; what the steps say about the same keys counts more. */
+/**
+ * What every start file has; what the steps say about the same keys counts more. The role is not in it: it is decided anew
+ * at each start, and the last good file must not bring back the one of its time.
+ */
 export function baseDirectives(
   { paths, bindAddress, podIp }: RedisAgentSettings,
   cluster: ClusterView,
-  upstream: Upstream | undefined,
 ): readonly Directive[] {
   const port = String(REDIS_PORT);
   return [
@@ -104,7 +109,6 @@ export function baseDirectives(
     ['save', SAVE],
     ...(cluster.tls ? tlsDirectives(port) : ([['port', port]] as const)),
     ...(podIp === '' ? [] : ([['replica-announce-ip', podIp]] as const)),
-    ...(upstream ? ([['replicaof', `${upstream.host} ${upstream.port}`]] as const) : []),
   ];
 }
 
@@ -114,9 +118,3 @@ const tlsDirectives = (port: string): readonly Directive[] => [
   ['tls-auth-clients', 'optional'],
   ['tls-replication', 'yes'],
 ];
-
-async function hasData(dataDir: string): Promise<boolean> {
-  const there: readonly string[] = await readdir(dataDir).catch(() => []);
-  if (there.includes(DUMP)) return true;
-  return (await readdir(join(dataDir, AOF_FOLDER)).catch(() => [])).length > 0;
-}

@@ -28,6 +28,11 @@ export interface Tuned {
   readonly againAfterMs: number | undefined;
 }
 
+/** The pass ends in the middle: a fence, or the end of the agent, does not wait for the rest of it. */
+export class CalledOff extends Error {
+  override readonly name = 'CalledOff';
+}
+
 /** The context of a Redis of which it is known whether it is there. */
 type LocalContext = StepContext & { readonly redis: Pick<LocalRedis, 'send' | 'isConnected'> };
 
@@ -35,11 +40,12 @@ type LocalContext = StepContext & { readonly redis: Pick<LocalRedis, 'send' | 'i
  * Role, configuration, secrets, certificates: each is tried, whatever became of the ones before it. Only a Redis that does
  * not answer is not asked again: each of them would wait for it.
  */
-export async function tune(context: LocalContext, steps: Steps, pods: Pods): Promise<Tuned> {
+export async function tune(context: LocalContext, steps: Steps, pods: Pods, isOff: () => boolean): Promise<Tuned> {
   const { cluster, log, redis } = context;
   const failed: Problem[] = [];
   let failure: unknown;
   const attempt = async <T>(step: string, work: () => Promise<T>): Promise<T | undefined> => {
+    if (isOff()) throw new CalledOff();
     try {
       return await work();
     } catch (error) {
@@ -54,6 +60,7 @@ export async function tune(context: LocalContext, steps: Steps, pods: Pods): Pro
   const config = await attempt('config', () => steps.config.apply(context));
   const secrets = await attempt('secrets', () => steps.secrets.apply(context));
   const tls = await attempt('TLS', () => steps.tls.apply(context));
+  if (isOff()) throw new CalledOff();
   const running = await runningPart(redis);
   // Of what could not be looked at, what was said last stays.
   const last = cluster.instances.get(context.settings.podName);

@@ -1,5 +1,5 @@
 import { REDIS_CLUSTERS } from '../resources.ts';
-import { schemaOf } from '../schema/schema-of.ts';
+import { definitionOf } from '../schema/definition.ts';
 import { ALLOW_DANGEROUS, EMPTY_PRIMARY, FENCED_INSTANCES } from './annotations.ts';
 import { SPEC } from './spec-fields.ts';
 import { STATUS } from './status-fields.ts';
@@ -29,40 +29,13 @@ const DESCRIPTION =
   `lost by it, and ${EMPTY_PRIMARY}: the primary may start without data though another pod has some.`;
 
 /** The CustomResourceDefinition. */
-export function crd() {
-  const { group, version, plural, kind } = REDIS_CLUSTERS;
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      // `rc`, which the operator has, means ReplicationController.
-      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: ['rdc'] },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: COLUMNS,
-          schema: {
-            openAPIV3Schema: {
-              type: 'object',
-              description: DESCRIPTION,
-              required: ['spec'],
-              properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
-                metadata: { type: 'object' },
-                spec: schemaOf(SPEC),
-                status: schemaOf(STATUS),
-              },
-            },
-          },
-        },
-      ] as const,
-    },
-  };
-}
+export const crd = () =>
+  definitionOf({
+    resource: REDIS_CLUSTERS,
+    // `rc`, which the operator has, means ReplicationController.
+    shortName: 'rdc',
+    description: DESCRIPTION,
+    columns: COLUMNS,
+    spec: SPEC,
+    status: STATUS,
+  });

@@ -1,5 +1,5 @@
 import { RELOADER_CONFIGS } from '../resources.ts';
-import { schemaOf } from '../schema/schema-of.ts';
+import { definitionOf } from '../schema/definition.ts';
 import { SPEC } from './spec-fields.ts';
 import { STATUS } from './status-fields.ts';
 
@@ -24,40 +24,13 @@ const DESCRIPTION =
   'reloads nothing.';
 
 /** The CustomResourceDefinition. */
-export function crd() {
-  const { group, version, plural, kind } = RELOADER_CONFIGS;
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      // `rc`, the other one's second short name, means ReplicationController.
-      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: ['rlc'] },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: COLUMNS,
-          schema: {
-            openAPIV3Schema: {
-              type: 'object',
-              description: DESCRIPTION,
-              required: ['spec'],
-              properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
-                metadata: { type: 'object' },
-                spec: schemaOf(SPEC),
-                status: schemaOf(STATUS),
-              },
-            },
-          },
-        },
-      ] as const,
-    },
-  };
-}
+export const crd = () =>
+  definitionOf({
+    resource: RELOADER_CONFIGS,
+    // `rc`, the other one's second short name, means ReplicationController.
+    shortName: 'rlc',
+    description: DESCRIPTION,
+    columns: COLUMNS,
+    spec: SPEC,
+    status: STATUS,
+  });

@@ -34,17 +34,25 @@ export interface Cluster {
   readonly io: Io;
 }
 
-/** What the usage of every such command ends with; `everywhere` is what no namespace means. */
-export const clusterUsage = (everywhere: string): string => `
+/** How a cluster is reached; `everywhere` is what no namespace means. */
+const reachUsage = (everywhere: string): string => `
   -n, --namespace NAMESPACE   where; by default ${everywhere}
   --kubeconfig FILE           which cluster; by default $KUBECONFIG, ~/.kube/config, or the pod's own
   --context NAME              which context of the kubeconfig
   --sandbox[=NAME]            the sandbox of this machine instead
+`;
+
+/** What the usage of every such command ends with. */
+export const clusterUsage = (everywhere: string): string => `${reachUsage(everywhere)}\
   --attune-namespace NAME     where Attune keeps its ledger; by default it is looked for
 `;
 
+const OF_CONTEXT = "the namespace of the kubeconfig's context";
+
 /** For commands about one object. */
-export const CLUSTER_USAGE = clusterUsage("the namespace of the kubeconfig's context");
+export const CLUSTER_USAGE = clusterUsage(OF_CONTEXT);
+/** The same where nobody asks the ledger. */
+export const REACH_USAGE = reachUsage(OF_CONTEXT);
 
 /** The command as `attune` runs it. 0: done. 1: it could not be done. 2: the command line is wrong. 130: it was stopped. */
 export function clusterCommand<T>({ name, usage, read, run, failure }: ClusterCommand<T>) {

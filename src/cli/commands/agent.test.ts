@@ -44,6 +44,8 @@ test('every option is explained', () => {
 test('help needs no names and no cluster', async () => {
   const { code, stdout } = await run(['agent', 'redis', '--help']);
   expect([code, stdout]).toEqual([0, expect.stringContaining('--stop-timeout duration')]);
+  // Clients of a primary that becomes a replica are cut.
+  expect(stdout.slice(0, stdout.indexOf('Usage'))).not.toMatch(/connection/);
 });
 
 test('all problems at once, and the exit code is 1', async () => {

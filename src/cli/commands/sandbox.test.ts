@@ -14,9 +14,12 @@ import { run as runSandbox } from './sandbox.ts';
 const home = mkdtempSync(join(tmpdir(), 'attune-command-'));
 afterAll(() => rmSync(home, { recursive: true }));
 
-const run = (...argv: readonly string[]) => runIn({ HOME: home }, ...argv);
+const run = (...argv: readonly string[]) => runIn({ HOME: home }, { argv });
 
-async function runIn(env: Readonly<Record<string, string>>, ...argv: readonly string[]) {
+async function runIn(
+  env: Readonly<Record<string, string>>,
+  { argv, signal = new AbortController().signal }: { readonly argv: readonly string[]; readonly signal?: AbortSignal },
+) {
   let stdout = '';
   let stderr = '';
   const code = await runSandbox(argv, {
@@ -27,7 +30,7 @@ async function runIn(env: Readonly<Record<string, string>>, ...argv: readonly st
     stderr: (text) => {
       stderr += text;
     },
-    signal: new AbortController().signal,
+    signal,
     terminal: {},
   });
   return { code, stdout, stderr };
@@ -101,6 +104,18 @@ describe('a sandbox whose only part is another program', () => {
     expect((await run('env')).stderr).toBe('');
   });
 
+  test('redis that is stopped says that the sandbox stays, and how to end it', async () => {
+    // The pod runner runs already, as far as one can see, and the server does not answer.
+    writeFileSync(join(dir, 'processes', 'pods.json'), JSON.stringify(identityOf(part.pid ?? 0)));
+    writeFileSync(join(assets, 'redis-server'), '', { mode: 0o755 });
+    const env = { HOME: home, PATH: assets };
+    const word = 'the sandbox default stays up; attune sandbox down ends it and removes everything\n';
+    const stopped = await runIn(env, { argv: ['redis'], signal: AbortSignal.abort() });
+    expect(stopped).toMatchObject({ code: 130, stdout: '', stderr: expect.stringContaining(word) });
+    const failed = await runIn(env, { argv: ['redis'] });
+    expect(failed).toMatchObject({ code: 1, stderr: expect.not.stringContaining('stays up') });
+  });
+
   test('env warns when it has died', async () => {
     part.kill();
     await once(part, 'exit');
@@ -125,6 +140,6 @@ test('a name that cannot be a folder is refused', async () => {
 test('where nothing can be written, up and down say what to do', async () => {
   const env = { XDG_STATE_HOME: '/dev/null', HOME: home };
   const words = '/dev/null/attune/sandbox is not writable; set XDG_STATE_HOME';
-  expect(await runIn(env, 'down')).toMatchObject({ code: 1, stderr: `attune sandbox: ${words}\n` });
+  expect(await runIn(env, { argv: ['down'] })).toMatchObject({ code: 1, stderr: `attune sandbox: ${words}\n` });
   await expect(startSandbox({ name: 'default', env }, () => {})).rejects.toThrow(words);
 });

@@ -84,7 +84,15 @@ async function redis(request: SandboxRequest, io: Io): Promise<number> {
   if (inspectSandbox(io.env, request.name)?.state !== 'up') await up(request, io);
   // Loaded when it is called for: it makes certificates, and the other commands need none.
   const { addRedis } = await import('../sandbox/redis.ts');
-  return await addRedis(existing(request, io), io, (work) => waiting(io, work));
+  try {
+    return await addRedis(existing(request, io), io, (work) => waiting(io, work));
+  } catch (error) {
+    if (io.signal.aborted) {
+      const { name } = request;
+      io.stderr(`the sandbox ${name} stays up; attune sandbox${nameFlag(name)} down ends it and removes everything\n`);
+    }
+    throw error;
+  }
 }
 
 const nameFlag = (name: string): string => (name === 'default' ? '' : ` --name ${name}`);

@@ -2,6 +2,7 @@ import { type JsonObject, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { FENCED_INSTANCES } from '../../api/redis-cluster/annotations.ts';
 import type { ClusterView, Problem } from '../../domain/redis/cluster-view.ts';
+import { mayBeSecret } from '../../domain/redis/config/secret-keys.ts';
 import { fenceOf } from '../../domain/redis/fence.ts';
 import { parseCluster } from '../../domain/redis/parse-cluster.ts';
 
@@ -14,8 +15,8 @@ export interface ClusterReport {
   /** '': nobody has said who it is. */
   readonly primary: string;
   readonly replicaMode: { readonly from: string; readonly promote: boolean } | undefined;
-  /** Undefined: the annotation cannot be read, so that what was decided before stays. */
-  readonly fenced: readonly string[] | undefined;
+  /** Null, so that JSON has it too: the annotation cannot be read, so that what was decided before stays. */
+  readonly fenced: readonly string[] | null;
   /** What is wrong with the object itself. */
   readonly problems: readonly Problem[];
   readonly pods: readonly PodReport[];
@@ -97,9 +98,7 @@ export function clusterReport(object: KubeObject, exists: (pod: string) => boole
       promote: replicaMode.promote,
     },
     fenced:
-      fenceOf(annotation, '') === 'unreadable'
-        ? undefined
-        : pods.filter(({ isFenced }) => isFenced).map((pod) => pod.name),
+      fenceOf(annotation, '') === 'unreadable' ? null : pods.filter(({ isFenced }) => isFenced).map((pod) => pod.name),
     problems: problems.map(({ where, what }) => ({ where: plain(where), what: plain(what) })),
     pods,
   };
@@ -150,7 +149,7 @@ function podReport(
 
 const keyReport = (key: string, entry: JsonObject, redis: ClusterView['redis']) => ({
   key: plain(key),
-  wanted: /pass|auth|user/i.test(key) ? '' : plain(redis.get(key) ?? ''),
+  wanted: mayBeSecret(key) ? '' : plain(redis.get(key) ?? ''),
   state: wordIn(entry['state']),
   value: wordIn(entry['value']),
   message: wordIn(entry['message']),
@@ -173,7 +172,7 @@ const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009
 
 /** Whether all is as it should be. What waits for a restart, or for others, is. */
 export const isFine = ({ problems, fenced, pods }: ClusterReport): boolean =>
-  problems.length === 0 && fenced !== undefined && pods.length > 0 && pods.every((pod) => wrongWith(pod).length === 0);
+  problems.length === 0 && fenced !== null && pods.length > 0 && pods.every((pod) => wrongWith(pod).length === 0);
 
 /** What is wrong with a pod, in a word each; an old entry is judged by nobody. */
 export function wrongWith(pod: PodReport): readonly string[] {

@@ -105,6 +105,88 @@ test('long words are wrapped within the page', () => {
   expect(lines.filter((line) => line.includes('word word')).length).toBeGreaterThan(2);
 });
 
+describe('a narrow page', () => {
+  const config = { a: { state: 'Refused', message: 'no' }, b: { state: 'RestartNeeded' } };
+  const entries = { 'redis-0': PRIMARY, 'redis-1': { ...REPLICA, masterLinkStatus: 'down', config } };
+  const linesAt = (width: number): readonly string[] =>
+    clusterText(reportOf({ entries }), { width, colour: false }, NOW).split('\n');
+  const headingAt = (width: number) => linesAt(width).find((line) => line.startsWith('POD'));
+
+  it.each([
+    [115, 'POD ROLE LINK OFFSET BEHIND KEYS STATE CONFIG PASSWORD TLS'],
+    [114, 'POD ROLE LINK BEHIND KEYS STATE CONFIG PASSWORD TLS'],
+    [105, 'POD ROLE LINK KEYS STATE CONFIG PASSWORD TLS'],
+    [97, 'POD ROLE LINK STATE CONFIG PASSWORD TLS'],
+    [91, 'POD ROLE LINK STATE CONFIG PASSWORD'],
+    [82, 'POD ROLE LINK STATE CONFIG'],
+    [72, 'POD ROLE STATE CONFIG'],
+    [61, 'POD ROLE STATE CONFIG'],
+  ])('of %d has these columns', (width, columns) => {
+    expect(headingAt(width)?.replace(/ +/g, ' ')).toBe(columns);
+    expect(linesAt(width).filter((line) => line.length > width)).toEqual([]);
+  });
+
+  it('for which not even four are few enough has a block per pod, which leaves nothing out', () => {
+    const lines = linesAt(60);
+    expect(lines.slice(4, 25)).toEqual([
+      'redis-0',
+      '  role      primary',
+      '  link      2 replicas',
+      '  offset    5000000',
+      '  keys      1200',
+      '  state     Running',
+      '  config    2 applied',
+      '  password  Settled',
+      '  tls       Settled',
+      '',
+      'redis-1',
+      '  role      replica',
+      '  link      down',
+      '  offset    4998500',
+      '  behind    1.5 kB',
+      '  keys      1200',
+      '  state     Running',
+      '  config    0 applied, 1 refused, 1 at restart',
+      '  password  Settled',
+      '  tls       Settled',
+      '',
+    ]);
+    expect(lines.filter((line) => line.length > 60)).toEqual([]);
+  });
+
+  it('tells a link that is down though its column is gone', () => {
+    expect(linesAt(61)).toContain('  link     down: nothing comes from its primary');
+  });
+
+  it('colours count for nothing', () => {
+    const text = clusterText(reportOf({ entries: ALL }), { width: 90, colour: true }, NOW);
+    expect(text).toContain('OFFSET');
+  });
+});
+
+test('what another row says is not said by the state too', () => {
+  const acl = '/projected/acl/acl: line 3: unknown category; the users stay';
+  const certificate = 'is not for clients; give it both usages';
+  const message = [
+    'spec.mode: must be standalone, sentinel, cluster',
+    'config: the disk is full',
+    acl,
+    `/tls/tls.crt: ${certificate}`,
+  ].join('; ');
+  const sick = {
+    ...PRIMARY,
+    state: 'Degraded',
+    message,
+    acl: { state: 'Refused', message: acl },
+    tls: { state: 'Refused', message: `/tls/tls.crt ${certificate}; waits for redis-1` },
+  };
+  const text = textOf({ spec: { mode: 'triple' }, entries: { 'redis-0': sick } });
+  expect(text).toMatch(/^ {2}state {2}config: the disk is full$/m);
+  expect(text.match(/line 3/g)).toHaveLength(1);
+  expect(text.match(/not for clients/g)).toHaveLength(1);
+  expect(textOf({ entries: { 'redis-0': { ...sick, message: acl } } })).not.toMatch(/^ {2}state/m);
+});
+
 test('phases that are under way say since when and what they wait for', () => {
   const entries = {
     'redis-0': {

@@ -1,6 +1,8 @@
+import { FENCED_INSTANCES } from '../../api/redis-cluster/annotations.ts';
 import type { Layout } from '../terminal/layout.ts';
 import { type Paint, painter, span, table } from '../terminal/table.ts';
 import { type ClusterReport, type KeyReport, type PhaseReport, type PodReport, wrongWith } from './cluster-report.ts';
+import { podTable, shown } from './pod-table.ts';
 
 type Rows = readonly (readonly string[])[];
 
@@ -10,8 +12,8 @@ export function clusterText(report: ClusterReport, page: Layout, nowMs: number):
   const title = paint('bold', `RedisCluster ${report.namespace}/${report.name}`);
   const blocks = [`${title}\n${table(facts(report, paint), page, 2)}`];
   if (report.pods.length === 0) blocks.push('No pod has reported yet: the agent in each pod does so when it runs.\n');
-  else blocks.push(table(podRows(report.pods, paint), page));
-  return [...blocks, ...details(report.pods, page, paint, nowMs)].join('\n');
+  else blocks.push(podTable(report.pods, page, paint));
+  return [...blocks, ...details(report, page, paint, nowMs)].join('\n');
 }
 
 /** Several RedisClusters, a line each. */
@@ -41,7 +43,7 @@ function facts({ mode, primary, replicaMode, fenced, problems }: ClusterReport, 
     rows.push(['replica of', `${from}${promote ? paint('yellow', '; promotion is asked for') : ''}`]);
   }
   if (!fenced) {
-    const text = 'redis.io/fencedInstances is no JSON array of pod names: what was decided before it stays';
+    const text = `${FENCED_INSTANCES} is no JSON array of pod names: what was decided before it stays`;
     rows.push(['fenced', paint('red', text)]);
   } else if (fenced.length > 0) {
     rows.push(['fenced', paint('yellow', fenced.join(', '))]);
@@ -52,66 +54,32 @@ function facts({ mode, primary, replicaMode, fenced, problems }: ClusterReport, 
 
 const heading = (paint: Paint, ...words: readonly string[]) => words.map((word) => paint('bold', word.toUpperCase()));
 
-/** The last, empty column wraps, so that no other does. */
-const podRows = (pods: readonly PodReport[], paint: Paint): Rows => [
-  [...heading(paint, 'pod', 'role', 'link', 'offset', 'behind', 'keys', 'state', 'config', 'password', 'tls'), ''],
-  ...pods.map((pod) => podRow(pod, paint)),
-];
-
-const ROLES: Readonly<Record<string, string>> = { master: 'primary', slave: 'replica' };
-
-function podRow(pod: PodReport, paint: Paint): readonly string[] {
-  if (!pod.hasReported) return [pod.name, '-', '-', '-', '-', '-', paint('red', 'has not reported'), '-', '-', '-', ''];
-  const { name, role, offset, lag, keys, applied, refused, restart, credentials, tls } = pod;
-  const config = [
-    `${applied} applied`,
-    ...(refused.length > 0 ? [paint('red', `${refused.length} refused`)] : []),
-    ...(restart.length > 0 ? [paint('yellow', `${restart.length} at restart`)] : []),
-  ].join(', ');
-  const phases = [phaseWord(credentials, paint), phaseWord(tls, paint)];
-  const cells = [ROLES[role] ?? (role || '-'), link(pod, paint), shown(offset), lagText(lag), shown(keys)];
-  return [name, ...cells, stateWord(pod, paint), config, ...phases, ''];
-}
-
-function link({ role, link: status, replicas }: PodReport, paint: Paint): string {
-  if (role === 'master') return replicas === 1 ? '1 replica' : `${replicas ?? 0} replicas`;
-  if (status === '') return '-';
-  return paint(status === 'up' ? 'green' : 'red', status);
-}
-
-function stateWord({ state, connected, exists, isFenced, isBehind }: PodReport, paint: Paint): string {
-  if (exists === false) return paint('dim', 'gone');
-  const word = state || (connected ? 'Running' : isFenced ? 'Fenced' : 'not connected');
-  const colour = word === 'Running' ? 'green' : word === 'Starting' || word === 'Fenced' ? 'yellow' : 'red';
-  return `${paint(colour, word)}${isBehind ? paint('yellow', ' (behind)') : ''}`;
-}
-
-function phaseWord(report: PhaseReport | undefined, paint: Paint): string {
-  if (!report) return '-';
-  if (report.state === 'Refused') return paint('red', 'Refused');
-  const word = report.phase || report.state;
-  if (word === '') return '-';
-  return word === 'Settled' || word === 'Applied' ? word : paint('yellow', word);
-}
-
-const shown = (value: number | undefined): string => (value === undefined ? '-' : `${value}`);
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
-
-function lagText(bytes: number | undefined): string {
-  if (bytes === undefined) return '-';
-  const power = Math.min(UNITS.length - 1, bytes < 1000 ? 0 : Math.floor(Math.log10(bytes) / 3));
-  return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${UNITS[power]}`;
-}
-
 /** What is wrong or waits; pods that say the same are told together. */
-function details(pods: readonly PodReport[], page: Layout, paint: Paint, nowMs: number): readonly string[] {
+function details({ pods, problems }: ClusterReport, page: Layout, paint: Paint, nowMs: number): readonly string[] {
   const blocks = new Map<string, string[]>();
   for (const pod of pods) {
-    const text = table(detailRows(pod, paint, nowMs), page, 2);
+    const text = table(detailRows({ ...pod, message: untold(pod, problems) }, paint, nowMs), page, 2);
     if (text !== '') blocks.set(text, [...(blocks.get(text) ?? []), pod.name]);
   }
   return Array.from(blocks, ([text, names]) => `${paint('bold', names.join(', '))}\n${text}`);
+}
+
+/** What of a pod's message no other row says; its agent joins all problems to one text. */
+function untold({ message, credentials, acl, tls }: PodReport, problems: ClusterReport['problems']): string {
+  const told = new Set(
+    [
+      ...problems.map(({ where, what }) => `${where}: ${what}`),
+      credentials?.message,
+      acl?.message,
+      tls?.message,
+    ].flatMap((text) => text?.split('; ') ?? []),
+  );
+  // `where: what` is `where what` in the message of certificates.
+  const isTold = (part: string): boolean => told.has(part) || told.has(part.replace(': ', ' '));
+  return message
+    .split('; ')
+    .filter((part) => !isTold(part))
+    .join('; ');
 }
 
 function detailRows(pod: PodReport, paint: Paint, nowMs: number): Rows {
@@ -120,6 +88,7 @@ function detailRows(pod: PodReport, paint: Paint, nowMs: number): Rows {
   const rows: (readonly string[])[] = [];
   if (message !== '') rows.push(['state', paint(pod.state === 'Degraded' ? 'red' : 'yellow', message)]);
   if (isBehind) rows.push(['behind', 'it has not answered the newest version of the RedisCluster yet']);
+  if (pod.link === 'down') rows.push(['link', `${paint('red', 'down')}: nothing comes from its primary`]);
   for (const key of refused) rows.push(['refused', `${paint('red', assignment(key))}: ${key.message}${stays(key)}`]);
   for (const key of restart) rows.push(['restart', `${paint('yellow', assignment(key))}: ${whyRestart(key)}`]);
   rows.push(...phaseRows('password', credentials, paint, nowMs), ...phaseRows('ACL', acl, paint, nowMs));

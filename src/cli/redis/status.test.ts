@@ -5,7 +5,8 @@ import { listOf, scriptedApi } from '../../../test/support/scripted-api.ts';
 const CLUSTERS = '/apis/redis.io/v1/namespaces/shop/redisclusters';
 
 /** The RedisClusters of namespace shop; undefined: the kind is not known. */
-let clusters: readonly { readonly metadata: { readonly name: string } }[] | undefined = [];
+let clusters: readonly { readonly metadata: { readonly name: string; readonly annotations?: object } }[] | undefined =
+  [];
 /** What is asked about a pod. */
 let pod: 200 | 403 | 404 = 200;
 beforeEach(() => {
@@ -62,6 +63,12 @@ it('for programs: the same facts', async () => {
   expect(JSON.parse((await redisStatus('-o', 'json')).stdout)).toMatchObject([{ name: 'redis' }]);
 });
 
+it('for programs, a fence that nobody can read is null: left out, it would look like none', async () => {
+  const { metadata, ...rest } = cluster('redis');
+  clusters = [{ ...rest, metadata: { ...metadata, annotations: { 'redis.io/fencedInstances': 'redis-0' } } }];
+  expect(JSON.parse((await redisStatus('redis', '-o', 'json')).stdout)).toHaveProperty('fenced', null);
+});
+
 it('a pod that is gone, and one that this user may not look at', async () => {
   clusters = [cluster('redis')];
   pod = 404;
@@ -105,8 +112,9 @@ it('attune redis alone, or with another word', async () => {
     stderr: expect.stringContaining('attune redis stat\n'),
   });
   expect(await attune('redis', '--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('redis status') });
-  expect(await redisStatus('--help')).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('waits for a restart'),
-  });
+  const { code, stdout } = await redisStatus('--help');
+  expect([code, stdout]).toEqual([0, expect.stringContaining('waits for a restart')]);
+  // The ledger has nothing to say here.
+  expect(stdout).not.toContain('--attune-namespace');
+  expect((await attune('explain', '--help')).stdout).toContain('--attune-namespace');
 });

@@ -4,7 +4,7 @@ import { quote } from '../../config/diagnostics.ts';
 import { isSubdomain } from '../../domain/text/subdomain.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError, unlessAbsent } from '../../kube/kube-error.ts';
-import { CLUSTER_USAGE, type Cluster, clusterCommand } from '../cluster/cluster-command.ts';
+import { type Cluster, clusterCommand, REACH_USAGE } from '../cluster/cluster-command.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import type { Request } from '../request.ts';
 import { type ClusterReport, clusterReport, isFine, podsIn } from './cluster-report.ts';
@@ -20,7 +20,7 @@ is as it should be, with 1 if something is wrong, with 2 if it could not tell.
   attune redis status redis -n shop
 
   -o, --output json           for programs
-${CLUSTER_USAGE}`;
+${REACH_USAGE}`;
 
 const COULD_NOT_TELL = 2;
 

@@ -1,3 +1,4 @@
+import { FENCED_INSTANCES } from '../../api/redis-cluster/annotations.ts';
 import { connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
 import type { SandboxReport } from '../../sandbox/inspect.ts';
@@ -31,11 +32,14 @@ export async function addRedis(
   }
 }
 
-function introduction(nodes: readonly RedisNode[], sandbox: string, io: Io): string {
+/** What is there now, and what to try with it. */
+export function introduction(nodes: readonly RedisNode[], sandbox: string, io: Io): string {
   const page = layoutFor(io.terminal, io.env);
   const paint = painter(page);
   const rows = nodes.map(({ pod, host }, at) => [pod, `${host}:${REDIS_PORT}`, at === 0 ? 'primary' : 'replica']);
-  const commands = suggestions(sandbox).map(([why, command]) => `  ${why}\n    ${paint('cyan', command)}\n`);
+  const commands = suggestions(sandbox).map(
+    ([why, command]) => `${why === '' ? '' : `  ${why}\n`}    ${paint('cyan', command)}\n`,
+  );
   const [primary] = nodes;
   const cli = redisCli(sandbox, primary?.host ?? '');
   return [
@@ -61,8 +65,8 @@ export function suggestions(sandbox: string): readonly (readonly [why: string, c
       'Another password, without a failed command:',
       `${kubectl} patch secret ${EXAMPLE.authSecret} -p "{\\"stringData\\":{\\"password\\":\\"$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')\\"}}"`,
     ],
-    ['Stop one Redis, and start it again:', `${fence} 'redis.io/fencedInstances=["${EXAMPLE.pods[2]}"]'`],
-    ['', `${fence} redis.io/fencedInstances-`],
+    ['Stop one Redis, and start it again:', `${fence} '${FENCED_INSTANCES}=["${EXAMPLE.pods[2]}"]'`],
+    ['', `${fence} ${FENCED_INSTANCES}-`],
     [
       'Read the log of an agent:',
       `./attune sandbox ${nameFlag(sandbox)}logs pod.${namespace}.${EXAMPLE.pods[0]}.redis`,
@@ -77,7 +81,7 @@ function redisCli(sandbox: string, host: string): string {
   const value = (secret: string, key: string): string =>
     `./attune sandbox ${nameFlag(sandbox)}kubectl -n ${REDIS.namespace} get secret ${secret} -o 'jsonpath={.data.${key}}' | base64 -d`;
   return (
-    `${value(EXAMPLE.caSecret, 'ca\\.crt')} >/tmp/redis-ca.crt; ` +
-    `REDISCLI_AUTH=$(${value(EXAMPLE.authSecret, 'password')}) redis-cli --tls --cacert /tmp/redis-ca.crt -h ${host}`
+    `ca=$(mktemp) && ${value(EXAMPLE.caSecret, 'ca\\.crt')} >"$ca"; ` +
+    `REDISCLI_AUTH=$(${value(EXAMPLE.authSecret, 'password')}) redis-cli --tls --cacert "$ca" -h ${host}`
   );
 }

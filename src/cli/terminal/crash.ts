@@ -15,15 +15,16 @@ export function onCrash(log: Log, source: NodeJS.EventEmitter = process, exit = 
 
 /**
  * What can be said of an error that nobody expected. Its message is left out unless it is of the language itself: what
- * Redis, a parser or a file says may quote a password.
+ * Redis, a parser, a file or Node says may quote a password.
  */
 export function crashFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
-  const isOfLanguage = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   const { code } = error as NodeJS.ErrnoException;
+  const isOfLanguage = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  const isOfNode = typeof code === 'string' && code.startsWith('ERR_');
   return {
-    error: isOfLanguage ? `${error.name}: ${error.message}` : error.name,
+    error: isOfLanguage && !isOfNode ? `${error.name}: ${error.message}` : error.name,
     code: typeof code === 'string' ? code : undefined,
     at: frames.map((frame) => frame.trim().slice('at '.length)).join(' < ') || undefined,
   };

@@ -11,7 +11,7 @@ export const painter = ({ colour }: Layout): Paint =>
 /** Columns as wide as their widest cell; the last one wraps within the width, under itself, or below a row too wide. */
 export function table(rows: readonly (readonly string[])[], { width }: Layout, indent = 0): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns - 1 }, (_, at) => Math.max(...rows.map((row) => visible(row[at] ?? ''))));
+  const widths = widthsOf(rows, columns - 1);
   const beside = indent + widths.reduce((sum, each) => sum + each + GAP, 0);
   const isNarrow = width - beside < MIN_LAST;
   const left = isNarrow ? indent + 2 * GAP : beside;
@@ -26,6 +26,15 @@ export function table(rows: readonly (readonly string[])[], { width }: Layout, i
     .join('\n')
     .concat(rows.length > 0 ? '\n' : '');
 }
+
+/** How wide such a table is where nothing wraps. */
+export function widthOf(rows: readonly (readonly string[])[]): number {
+  const widths = widthsOf(rows, Math.max(0, ...rows.map((row) => row.length)));
+  return widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1));
+}
+
+const widthsOf = (rows: readonly (readonly string[])[], columns: number): readonly number[] =>
+  Array.from({ length: columns }, (_, at) => Math.max(...rows.map((row) => visible(row[at] ?? ''))));
 
 const GAP = 2;
 const MIN_LAST = 30;

@@ -29,7 +29,7 @@ export const AGENT_OPTIONS = {
       flag: 'compat',
       fallback: 'safe',
       doc:
-        '`safe`: nothing is applied that would drop connections, lose data or fail at the next start. `strict`: step by ' +
+        '`safe`: what would lose data, cut off bystanders or fail at the next start is not done. `strict`: step by ' +
         'step as the instance reconciler of redis-operator does it, its dangers included.',
     }),
     redisServer: text({

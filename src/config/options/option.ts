@@ -115,11 +115,12 @@ export interface Listen {
   readonly port: number;
 }
 
-export const listen = (row: Row): Option<Listen> =>
+/** The fallback is the example, too. */
+export const listen = (row: Row & { readonly fallback: string }): Option<Listen> =>
   scalar('string', row, (given) => {
     const [, bracketed, host = bracketed ?? '', port = ''] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(given) ?? [];
     return port === '' || Number(port) > 65_535
-      ? { must: 'be host:port or :port, like :9443', not: given }
+      ? { must: `be host:port or :port, like ${row.fallback}`, not: given }
       : { value: { host, port: Number(port) } };
   });
 

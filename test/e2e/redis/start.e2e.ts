@@ -1,7 +1,6 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ALLOW_DANGEROUS, EMPTY_PRIMARY } from '../../../src/api/redis-cluster/annotations.ts';
 import { writeKubeconfig } from '../../../src/sandbox/control-plane/write-kubeconfig.ts';
 import { makeRedisAuthority, makeRedisLeaf, tlsFiles } from '../../support/redis-certificates.ts';
 import { until } from '../../support/wait.ts';
@@ -14,7 +13,6 @@ const world = await RedisWorld.create('redis-start');
 /** A replica is not made to wait for others that might come. */
 const atOnce = { 'repl-diskless-sync-delay': '0' };
 const auth = { authSecret: { name: 'auth' } };
-const isRunning = ({ state }: { state?: string | undefined }) => state === 'Running';
 const isLinked = ({ masterLinkStatus }: { masterLinkStatus?: string | undefined }) => masterLinkStatus === 'up';
 const isReady = (node: RedisNode) =>
   until(async () => (await node.ask('/readyz')).status === 200, { what: `${node.name} ready` });
@@ -136,30 +134,6 @@ describe.concurrent('the next start', () => {
     expect(node.servers).toEqual([]);
     expect((await node.ask('/healthz')).status).toBe(200);
     expect(await node.ask('/readyz')).toEqual({ status: 503, body: 'Redis does not run' });
-  });
-
-  it('of a primary without data, while another pod has some, is refused with the way out; the annotation lets it', async () => {
-    const cluster = await world.cluster({ pods: 2, flags: ['--resync=500ms'], spec: { redis: atOnce } });
-    const [primary, replica] = [cluster.node(0), cluster.node(1)];
-    await cluster.start();
-    await primary.send('SET', 'colour', 'green');
-    await cluster.until(replica.name, ({ keys }) => keys === 1, 'with the key');
-    await primary.kill9();
-    for (const name of ['dump.rdb', 'appendonlydir'])
-      rmSync(join(primary.folders.data, name), { recursive: true, force: true });
-    primary.start();
-    const { message, connected } = await cluster.until(primary.name, ({ state }) => state === 'Degraded', 'refused');
-    expect(connected).toBe(false);
-    expect(message).toContain(`while ${replica.name} has reported 1 keys`);
-    expect(message).toContain(`Set status.currentPrimary to ${replica.name}`);
-    expect(message).toContain(`${ALLOW_DANGEROUS}: "${EMPTY_PRIMARY}"`);
-    await cluster.untilEvent('StartRefused', /would empty its replicas/);
-    expect(primary.servers).toEqual([]);
-    expect((await primary.ask('/readyz')).status).toBe(503);
-    expect(await replica.send('GET', 'colour')).toBe('green');
-    await cluster.annotate({ [ALLOW_DANGEROUS]: EMPTY_PRIMARY });
-    await cluster.until(primary.name, isRunning, 'running');
-    await until(async () => (await replica.send('GET', 'colour')) === null, { what: 'the data is given up' });
   });
 
   it('is by the last good file if a new one does not work', async () => {

@@ -91,6 +91,18 @@ it('is open again after close, and tells nobody of a loss', async () => {
   await eventually(() => redis.send('CLIENT', 'LIST').then((list) => String(list).trim().split('\n').length)).toBe(2);
 });
 
+it('tries again after a target that could not be told', async () => {
+  let isKnown = false;
+  const target = () => {
+    if (!isKnown) throw new Error('no target yet');
+    return { path: redis.path };
+  };
+  local = new LocalRedis({ target, credentials: () => credentials });
+  expect(await failure(local.send('PING'))).toMatchObject({ message: 'no target yet' });
+  isKnown = true;
+  expect(await local.send('PING')).toBe('PONG');
+});
+
 it('finds another server in the place of the first', async () => {
   await local.send('SET', 'first', '1');
   await redis.stop();

@@ -53,19 +53,18 @@ export class LocalRedis implements Redis {
 
   async #open(): Promise<RedisConnection> {
     if (this.#connection?.isOpen) return this.#connection;
-    this.#connecting ??= this.#connect();
+    const { signal } = this.#closing;
+    // Not in `#connect` itself: that may fail before its promise is assigned, which would then stay.
+    this.#connecting ??= this.#connect(signal).finally(() => {
+      if (!signal.aborted) this.#connecting = undefined;
+    });
     return await this.#connecting;
   }
 
-  async #connect(): Promise<RedisConnection> {
+  async #connect(signal: AbortSignal): Promise<RedisConnection> {
     const { target, credentials, timeoutMs, onLost } = this.#options;
-    const { signal } = this.#closing;
-    try {
-      const connection = await connectRedis(target(), { credentials, timeoutMs, onLost, signal });
-      if (!signal.aborted) this.#connection = connection;
-      return connection;
-    } finally {
-      if (!signal.aborted) this.#connecting = undefined;
-    }
+    const connection = await connectRedis(target(), { credentials, timeoutMs, onLost, signal });
+    if (!signal.aborted) this.#connection = connection;
+    return connection;
   }
 }

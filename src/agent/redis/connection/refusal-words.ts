@@ -1,5 +1,4 @@
-/** Settings whose value is a secret. */
-const SECRET_SETTINGS = ['requirepass', 'masterauth', 'tls-key-file-pass', 'tls-client-key-file-pass'];
+import { isSecretKey } from '../../../domain/redis/config/secret-keys.ts';
 
 /** Redis's words of refusal without the secrets of the command that it refuses, parts of which it likes to quote. */
 export function refusalWords(words: string, command: readonly (string | Buffer)[]): string {
@@ -19,7 +18,7 @@ function secretsOf(command: readonly (string | Buffer)[]): readonly string[] {
   if (name === 'auth') secrets = words.slice(-1);
   else if (name === 'acl' && sub === 'setuser') secrets = words.slice(3).flatMap(passwordsOf);
   else if (name === 'config' && sub === 'set')
-    secrets = words.slice(2).filter((_, at) => at % 2 === 1 && isSecret(words[at + 1]));
+    secrets = words.slice(2).filter((_, at) => at % 2 === 1 && isSecretKey(words[at + 1] ?? ''));
   else if (name === 'hello' || name === 'migrate') secrets = words.slice(2);
   // Redis puts blanks for line ends into an answer of one line.
   return secrets.flatMap((secret) => [secret, secret.replace(/[\r\n]/g, ' ')]).filter((secret) => secret !== '');
@@ -27,5 +26,3 @@ function secretsOf(command: readonly (string | Buffer)[]): readonly string[] {
 
 /** A rule of an ACL user with a password or its digest: `>secret`, `#5e88…`; also inside of a selector. */
 const passwordsOf = (rule: string): readonly string[] => (/^[><#!]./s.test(rule) ? [rule.slice(1)] : []);
-
-const isSecret = (setting: string | undefined): boolean => SECRET_SETTINGS.includes((setting ?? '').toLowerCase());

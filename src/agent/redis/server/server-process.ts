@@ -62,6 +62,8 @@ export class ServerProcess {
   #awaited: Followed | undefined;
   #starting: Promise<StartResult> | undefined;
   #stopping: Promise<'ended' | 'killed'> | undefined;
+  #spawning: Promise<unknown> | undefined;
+  #isClosed = false;
 
   constructor(options: ServerProcessOptions) {
     this.#options = options;
@@ -106,10 +108,11 @@ export class ServerProcess {
 
   /**
    * Starts a server with this text as its start file, or with the last one that worked. Returns when it answers, if only
-   * with NOAUTH or LOADING. Where a server runs already, it waits for that one.
+   * with NOAUTH or LOADING. Where a server runs already, it waits for that one. `words` follow the file on its command line,
+   * and count more than the file.
    */
-  start(startFile: string): Promise<StartResult> {
-    this.#starting ??= this.#start(startFile).finally(() => {
+  start(startFile: string, words: readonly string[] = []): Promise<StartResult> {
+    this.#starting ??= this.#start(startFile, words).finally(() => {
       this.#starting = undefined;
     });
     return this.#starting;
@@ -124,12 +127,18 @@ export class ServerProcess {
     return this.#stopping;
   }
 
+  /** From now on nothing is started; what is being started at this moment is known when this returns. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#spawning;
+  }
+
   /** Sends a signal to the server alone, unless it got one before: a second one can make it end without saving. */
   signal(name: 'SIGINT' | 'SIGTERM'): void {
     if (this.#server) void this.#signal(this.#server.process, name);
   }
 
-  async #start(startFile: string): Promise<StartResult> {
+  async #start(startFile: string, commandLine: readonly string[]): Promise<StartResult> {
     await this.#stopping;
     const { settings, log } = this.#options;
     const problems = await placeProblems(settings.paths);
@@ -138,20 +147,20 @@ export class ServerProcess {
       const words = await this.#silence();
       return words === undefined ? { ok: true, usedLastGood: false, adopted: true } : { ok: false, words };
     }
-    const failure = await this.#launch(startFile);
+    const failure = await this.#launch(startFile, commandLine);
     if (!failure) return { ok: true, usedLastGood: false, adopted: false };
     const { words } = failure;
     const good = failure.ofFile ? await this.#files.good() : undefined;
     if (good === undefined || good === startFile) return { ok: false, words };
     log.error('redis-server does not start with the new file, the last good one is used', { words });
-    const second = await this.#launch(good);
+    const second = await this.#launch(good, commandLine);
     if (!second) return { ok: true, usedLastGood: true, adopted: false, words };
     const isSame = second.words === words;
     return { ok: false, words: isSame ? words : `${words}; with the last good start file: ${second.words}` };
   }
 
   /** Starts a server with this file; undefined when it answers, otherwise why it does not. */
-  async #launch(startFile: string): Promise<Failure | undefined> {
+  async #launch(startFile: string, commandLine: readonly string[]): Promise<Failure | undefined> {
     const { settings } = this.#options;
     const { dataDir } = settings.paths;
     const problem = await this.#files.write(startFile).then(
@@ -167,13 +176,11 @@ export class ServerProcess {
       const words = `a redis-server that this agent did not start works on ${dataDir}: end it (pid ${there.join(', ')})`;
       return { words, ofFile: false };
     }
-    const server = await spawnServer(settings.redisServer, this.#files.path, dataDir);
+    const server = await this.#spawn([this.#files.path, ...commandLine]);
     if (typeof server === 'string') {
       await this.#record.nothingRuns();
       return { words: server, ofFile: false };
     }
-    this.#awaited = server;
-    this.#follow(server);
     await this.#record.runs(server.process);
     const silence = await this.#silence();
     if (this.#server === server) {
@@ -187,6 +194,20 @@ export class ServerProcess {
     }
     const why = await startProblem(settings, startFile);
     return { words: `redis-server ${end} before it answered: ${why}`, ofFile: true };
+  }
+
+  /** Not after `close`: nobody would stop it. */
+  async #spawn(args: readonly string[]): Promise<Followed | string> {
+    if (this.#isClosed) return 'redis-server is not started any more: the agent ends';
+    const { redisServer, paths } = this.#options.settings;
+    const spawning = spawnServer(redisServer, args, paths.dataDir);
+    this.#spawning = spawning;
+    const server = await spawning;
+    if (typeof server !== 'string') {
+      this.#awaited = server;
+      this.#follow(server);
+    }
+    return server;
   }
 
   /** Why nobody answers on the socket though a server runs, after a long time; undefined as soon as it answers. */

@@ -8,8 +8,12 @@ import { programProblem } from './program.ts';
  * Starts redis-server in a group of its own, so that it outlives its agent and its children can be found. It shares our
  * output instead of having a pipe to us, which would break when the agent dies. Otherwise words that say why not.
  */
-export async function spawnServer(program: string, conf: string, dataDir: string): Promise<Followed | string> {
-  const child = spawn(program, [conf], { cwd: dataDir, detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
+export async function spawnServer(
+  program: string,
+  args: readonly string[],
+  dataDir: string,
+): Promise<Followed | string> {
+  const child = spawn(program, args, { cwd: dataDir, detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
   child.unref();
   try {
     await once(child, 'spawn');

@@ -22,6 +22,9 @@ interface Reported {
   readonly waitMs?: number;
 }
 
+// A server that is silent must not hold up what comes next: it may be a fence.
+const PATCH_MS = 5000;
+
 export const FIELD_MANAGER = 'attune-agent';
 
 /** Writes this pod's entry of `status.instancesStatus`, and nothing else of it. */
@@ -51,7 +54,8 @@ export class StatusWriter {
     const waitMs = this.#at + intervalMs - clock.now();
     if (!isWhole && settled === this.#written && waitMs > 0) return { isWritten: false, waitMs };
     const { namespace, name } = object.metadata;
-    const options = { type: 'merge', subresource: 'status', fieldManager: FIELD_MANAGER } as const;
+    const signal = AbortSignal.timeout(PATCH_MS);
+    const options = { type: 'merge', subresource: 'status', fieldManager: FIELD_MANAGER, signal } as const;
     this.#answered = await client.patch(REDIS_CLUSTERS, { namespace, name }, body, options);
     this.#written = settled;
     this.#at = clock.now();

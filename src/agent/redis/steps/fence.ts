@@ -24,6 +24,8 @@ export class FenceDecision {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #news = new News();
+  #isComing = false;
+  #hasLooked = false;
 
   constructor(stateDir: string, log: Log, clock: Clock) {
     this.#state = new StateFile<FenceState>(stateDir, 'fence', { fenced: false, before: null });
@@ -35,12 +37,24 @@ export class FenceDecision {
     return this.#state.value.fenced;
   }
 
+  /** A fence was seen, and the pass that acts on it has not begun: whatever is under way must not open writes again. */
+  get isComing(): boolean {
+    return this.#isComing;
+  }
+
+  /** Closes writes at once, without waiting for a pass. */
+  comes(redis: Redis): void {
+    this.#isComing = true;
+    void this.closeWrites(redis);
+  }
+
   /** What the annotation decides; unreadable, the last decision stays. `changed`: it was otherwise before. */
   async decide(
     annotation: string | undefined,
     pod: string,
   ): Promise<{ readonly fence: Fence; readonly changed: boolean }> {
     const fence = fenceOf(annotation, pod);
+    this.#isComing = false;
     const fenced = fence === 'unreadable' ? this.isFenced : fence === 'fenced';
     const changed = fenced !== this.isFenced;
     if (changed) await this.#keep({ ...this.#state.value, fenced });
@@ -74,13 +88,15 @@ export class FenceDecision {
     await redis.send('CONFIG', 'SET', KEY, CLOSED);
   }
 
-  /** Accepts writes again, if it was we who closed them. */
+  /** Accepts writes again, if it was we who closed them, be it an agent whose notes are lost. */
   async openWrites(redis: Redis): Promise<void> {
     const { before } = this.#state.value;
-    if (before === null) return;
+    if (this.#isComing || (before === null && this.#hasLooked)) return;
     const [, now] = (await redis.send('CONFIG', 'GET', KEY)) as readonly string[];
-    if (now === CLOSED) await redis.send('CONFIG', 'SET', KEY, before);
-    await this.#keep({ ...this.#state.value, before: null });
+    if (this.#isComing) return;
+    if (now === CLOSED) await redis.send('CONFIG', 'SET', KEY, before ?? '0');
+    this.#hasLooked = true;
+    if (before !== null) await this.#keep({ ...this.#state.value, before: null });
   }
 
   /** It counts in any case; a disk that is full must not keep a pod from being fenced. */

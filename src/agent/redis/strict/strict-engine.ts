@@ -51,7 +51,10 @@ export class StrictRedisEngine extends RedisEngine {
     throw new Error(why);
   }
 
-  override async pass({ object, isGone }: Seen): Promise<{ readonly againAfterMs?: number | undefined }> {
+  /** Passes come one after the other. */
+  override glance(): void {}
+
+  protected override async once({ object, isGone }: Seen): Promise<{ readonly againAfterMs?: number | undefined }> {
     const { namespace, name } = this;
     if (isGone) this.waiting(`RedisCluster ${namespace}/${name} does not exist`);
     const instance = this.#instance;

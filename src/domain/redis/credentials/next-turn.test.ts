@@ -36,6 +36,16 @@ test.each(TABLE)('%s', (_, phase, peers, expected) => {
 });
 
 test.each([
+  [undefined, 'prove'],
+  ['Accepted', 'halt'],
+  ['Used', 'halt'],
+  ['Settled', 'rest'],
+] as const)('a key that is missing is not the same as none: %s', (phase, kind) => {
+  const others = { id: undefined, peers: new Map(), lacksKey: true };
+  expect(nextTurn({ accepted: ['x', 'y'], phase }, others)).toEqual({ kind });
+});
+
+test.each([
   ['Accepted', 'use'],
   ['Used', 'drop'],
 ] as const)('without a key nobody is waited for: %s', (phase, kind) => {

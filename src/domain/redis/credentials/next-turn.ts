@@ -6,14 +6,17 @@ export interface Others {
   /** Stands for the newest password; undefined: there is no key for it, and others are not waited for. */
   readonly id: string | undefined;
   readonly peers: ReadonlyMap<string, CredentialStatus | undefined>;
+  /** There should be a key, but it is missing: what others say cannot be understood, which is not to say that nobody is there. */
+  readonly lacksKey?: boolean | undefined;
 }
 
 /**
  * What comes next. Prove: log in with the newest password. Use: give it to the primary. Drop: the earlier ones may go, once
- * the overlap is over. Wait: these pods have not come so far. Rest: there is nothing to do.
+ * the overlap is over. Wait: these pods have not come so far. Halt: nobody can tell how far they are. Rest: there is nothing
+ * to do.
  */
 export type Turn =
-  | { readonly kind: 'prove' | 'use' | 'drop' | 'rest' }
+  | { readonly kind: 'prove' | 'use' | 'drop' | 'halt' | 'rest' }
   | { readonly kind: 'wait'; readonly pods: readonly string[]; readonly to: 'accept' | 'use' };
 
 /**
@@ -35,7 +38,8 @@ export function nextTurn(rotation: Rotation, others: Others): Turn {
 
 const ORDER: readonly (RotationPhase | undefined)[] = [undefined, 'Accepted', 'Used', 'Settled'];
 
-function unlessBehind(phase: 'Accepted' | 'Used', { id, peers }: Others, turn: Turn): Turn {
+function unlessBehind(phase: 'Accepted' | 'Used', { id, peers, lacksKey }: Others, turn: Turn): Turn {
+  if (lacksKey) return { kind: 'halt' };
   if (id === undefined) return turn;
   const isBehind = (peer: CredentialStatus | undefined): boolean =>
     peer?.id !== id || ORDER.indexOf(peer.phase) < ORDER.indexOf(phase);

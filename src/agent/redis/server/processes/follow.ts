@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { killGroup, lives, type Seen } from './process-table.ts';
 
 /** How a server ended. Of one that an earlier agent has started, neither is known. */
@@ -19,7 +20,7 @@ export function endInWords({ code, signal }: Pick<ServerEnd, 'code' | 'signal'>)
 /** A living server that somebody looks after. */
 export interface Followed {
   readonly process: Seen;
-  /** Resolves when the server is dead and nothing of its group is left. */
+  /** Resolves when the server is dead and nothing of its group is left, however long that takes; never rejects. */
   readonly gone: Promise<Pick<ServerEnd, 'code' | 'signal'>>;
 }
 
@@ -50,6 +51,13 @@ export const followStranger = (process: Seen): Followed => ({
 
 /** A child that saves would rename its file over that of the next server. */
 async function withoutLeftovers<T>({ group }: Seen, end: T): Promise<T> {
-  await killGroup(group);
+  // What cannot be killed now may end later, or be killed then; until then it is not gone.
+  while (!(await isCleared(group))) await delay(LOOK_EVERY_MS);
   return end;
 }
+
+const isCleared = (group: number): Promise<boolean> =>
+  killGroup(group).then(
+    () => true,
+    () => false,
+  );

@@ -42,15 +42,39 @@ export function signalTo(process: Seen, name: NodeJS.Signals): boolean {
   return lives(process) && kill(process.pid, name);
 }
 
-const KILL_EVERY_MS = 5;
+/** Processes of a group cannot be killed: they hang in the kernel, as on a dead disk, or are somebody else's. */
+export class GroupSurvives extends Error {
+  override readonly name = 'GroupSurvives';
+}
 
-/** Kills all processes of a group, and returns when none of them is left. */
-export async function killGroup(group: number): Promise<void> {
+/** How long a group may take to end; it takes milliseconds unless it hangs. */
+const KILL_MS = 5000;
+/** So long it is looked at often: looking costs a walk through all processes. */
+const OFTEN_MS = 100;
+
+/**
+ * Kills all processes of a group, and returns when none of them is left.
+ *
+ * @throws {GroupSurvives} if there are still some after `limitMs`, or nobody may kill them.
+ */
+export async function killGroup(group: number, limitMs = KILL_MS): Promise<void> {
   // 0 and 1 would address our own group, or every process.
   if (group <= 1 || group === statOf(process.pid)?.group) throw new Error(`${group} is no process group of a server`);
-  while (groupMembers(group).length > 0) {
+  const start = performance.now();
+  for (let members = groupMembers(group); members.length > 0; members = groupMembers(group)) {
+    const tookMs = performance.now() - start;
+    if (tookMs >= limitMs)
+      throw new GroupSurvives(`process group ${group} survives SIGKILL for ${limitMs} ms (pid ${members.join(', ')})`);
+    killMembers(group);
+    await delay(tookMs < OFTEN_MS ? 5 : 50);
+  }
+}
+
+function killMembers(group: number): void {
+  try {
     kill(-group, 'SIGKILL');
-    await delay(KILL_EVERY_MS);
+  } catch (error) {
+    throw new GroupSurvives(`process group ${group}: ${(error as Error).message}`, { cause: error });
   }
 }
 

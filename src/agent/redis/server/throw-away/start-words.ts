@@ -1,3 +1,5 @@
+import { isSecretKey } from '../../../../domain/redis/config/secret-keys.ts';
+
 const LONGEST = 500;
 /** Shorter than this a secret is covered only between quotes: it may be part of any word. */
 const SHORT_SECRET = 4;
@@ -26,14 +28,13 @@ export function cover(words: string, secrets: Iterable<string>): string {
   return covered;
 }
 
-const SECRET_KEYS = /^(requirepass|masterauth|tls-(client-)?key-file-pass)$/i;
 /** Passwords, and their hashes, in the words of an ACL rule. */
 const SECRET_RULE = /(?<=^|\s)[<>#!]\S+/gm;
 
 /** What of directives and the content of an ACL file is secret. */
 export function* secretsOf(directives: readonly (readonly [string, string])[], acl = ''): Iterable<string> {
   for (const [key, value] of directives) {
-    if (value !== '' && SECRET_KEYS.test(key)) yield value;
+    if (value !== '' && isSecretKey(key)) yield value;
     if (/^user$/i.test(key)) yield* value.match(SECRET_RULE) ?? [];
   }
   for (const [rule] of acl.matchAll(SECRET_RULE)) yield rule;

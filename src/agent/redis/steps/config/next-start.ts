@@ -17,7 +17,7 @@ export async function prepareStart(context: PrepareContext, accepted: AcceptedCo
   const candidates = candidatesOf(config, accepted, await deferredIn(context));
   if (candidates.length === 0) return [];
   // A removed key goes back to what the start file has of its own.
-  const base = baseDirectives(context.settings, context.cluster, undefined);
+  const base = baseDirectives(context.settings, context.cluster);
   const proof = await proveStart(context.tryServer, candidates, base);
   for (const { wanted, before, learned } of proof.learned) {
     const { name, text, label } = wanted;

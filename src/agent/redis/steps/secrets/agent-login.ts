@@ -9,8 +9,8 @@ import type { Credential } from '../../connection/redis.ts';
 import { sha256 } from './passwords/known-passwords.ts';
 
 /**
- * The agent's own user in a Redis that it starts: it comes in whatever happens to the passwords of others, be it that they
- * change while it does not run.
+ * The agent's own user: it comes in whatever happens to the passwords of others, be it that they change while it does not
+ * run. A Redis of somebody else's forgets it with its end.
  */
 export class AgentLogin {
   readonly #path: string;

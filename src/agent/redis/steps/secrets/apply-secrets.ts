@@ -4,7 +4,7 @@ import type { Problem } from '../../../../domain/redis/cluster-view.ts';
 import { accept } from '../../../../domain/redis/credentials/rotation.ts';
 import type { StepContext } from '../step.ts';
 import { aclList } from './acl/judge-acl.ts';
-import { aclStatus, refuseAcl, type WishedAcl, wishedAcl } from './acl/wished-acl.ts';
+import { aclStatus, refuseAcl, refusedForMs, type WishedAcl, wishedAcl } from './acl/wished-acl.ts';
 import { sha256 } from './passwords/known-passwords.ts';
 import { takeTurns } from './passwords/take-turns.ts';
 import { readPassword, type SecretText } from './secret-files.ts';
@@ -30,9 +30,14 @@ export async function applySecrets(context: StepContext, memory: SecretsMemory):
     credentials: turned.status,
     acl: aclStatus(context, state.value.acl, problem),
     problems: problem ? [...passwords, problem] : passwords,
-    wakeAfterMs: turned.wakeAfterMs,
+    wakeAfterMs: soonest(turned.wakeAfterMs, problem && refusedForMs(context, state)),
   };
 }
+
+const soonest = (...times: readonly (number | undefined)[]): number | undefined => {
+  const first = Math.min(...times.map((ms) => ms ?? Number.POSITIVE_INFINITY));
+  return Number.isFinite(first) ? first : undefined;
+};
 
 /** From now on it is to open this Redis, beside the earlier ones. Passwords that a Redis already has are in use. */
 async function takePassword(
@@ -68,7 +73,11 @@ async function bringAcl(
     if (!(error instanceof UserRefused)) throw error;
     const problem = { where: wished.where, what: error.message };
     if (!isNew) return problem;
-    await refuseAcl(context, state, { digest: wished.acl?.digest ?? '', message: error.message });
+    await refuseAcl(context, state, {
+      digest: wished.acl?.digest ?? '',
+      message: error.message,
+      atMs: context.clock.wall(),
+    });
     await bringUsers(context, memory, { live: await aclList(context.redis), rotation, acl: last });
     await state.save({ ...state.value, made: namesOf(last) });
     return problem;

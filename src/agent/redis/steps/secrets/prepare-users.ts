@@ -16,10 +16,15 @@ export async function prepareUsers(context: PrepareContext, memory: SecretsMemor
   const acl = await provenAcl(context, memory);
   const rotation = rotationWith(context, state.value.rotation);
   if (acl !== state.value.acl || rotation !== state.value.rotation)
-    await state.save({ ...state.value, rotation, acl, made: acl?.users.map(({ name }) => name) });
+    await state.save({ ...state.value, rotation, acl, made: madeWith(acl, state.value.made) });
   const { users } = await usersGoal({ rotation, acl }, context.cluster, memory);
   if (aclFile !== undefined) await writeUsersFile(aclFile, await startable(users, context));
 }
+
+/** A server that still lives, and is taken over instead of started anew, has the users of the last text yet. */
+const madeWith = (acl: AcceptedAcl | undefined, made: readonly string[] = []): readonly string[] => [
+  ...new Set([...made, ...(acl?.users ?? []).map(({ name }) => name)]),
+];
 
 function rotationWith({ cluster, secrets }: PrepareContext, rotation: Rotation | undefined): Rotation | undefined {
   const password = cluster.authSecret === undefined ? undefined : readPassword(secrets, cluster.authSecret);

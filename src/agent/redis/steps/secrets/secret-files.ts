@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Problem } from '../../../../domain/redis/cluster-view.ts';
-import type { Snapshot } from '../../../files/snapshot.ts';
+import type { FileContent, Snapshot } from '../../../files/snapshot.ts';
 
 /** What a file of a projected Secret holds, or why that cannot be used. */
 export type SecretText =
@@ -17,22 +17,35 @@ export const readPassword = (secrets: Snapshot, secret: string): SecretText =>
 export const readAcl = (secrets: Snapshot, secret: string): SecretText =>
   readText(secrets, `${secret}/acl`, LONGEST_ACL);
 
-/** The key by which pods name a password to each other; undefined where there is none. */
-export function readRotationKey(secrets: Snapshot, secret: string | undefined): Buffer | undefined {
-  const file = secret === undefined ? undefined : secrets.get(`${secret}/key`);
-  return file?.kind === 'bytes' && file.bytes.length > 0 ? file.bytes : undefined;
+/** What a file of a projected Secret holds that need not be text, or why that cannot be used. */
+export type SecretBytes =
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  | { readonly kind: 'bad'; readonly problem: Problem };
+
+/** The key by which pods name a password to each other. */
+export function readRotationKey(secrets: Snapshot, secret: string): SecretBytes {
+  const path = `${secret}/key`;
+  const file = secrets.get(path);
+  if (file.kind === 'bytes' && file.bytes.length > 0) return file;
+  const what = file.kind === 'bytes' ? EMPTY : unusable(file);
+  return { kind: 'bad', problem: { where: join(secrets.root, path), what } };
 }
+
+const EMPTY = 'is empty: put a value into the Secret';
+
+const unusable = (file: Exclude<FileContent, { readonly kind: 'bytes' }>): string =>
+  file.kind === 'missing'
+    ? 'is missing: the secret is not projected. Create the Secret with this key, and mount it there'
+    : `cannot be read: ${file.why}`;
 
 /** Without the white space around it, which editors and `echo` add. */
 function readText(secrets: Snapshot, path: string, longest: number): SecretText {
   const bad = (what: string): SecretText => ({ kind: 'bad', problem: { where: join(secrets.root, path), what } });
   const file = secrets.get(path);
-  if (file.kind === 'missing')
-    return bad('is missing: the secret is not projected. Create the Secret with this key, and mount it there');
-  if (file.kind === 'unreadable') return bad(`cannot be read: ${file.why}`);
+  if (file.kind !== 'bytes') return bad(unusable(file));
   const text = textOf(file.bytes);
   if (text === undefined) return bad('is not UTF-8 text: put text into the Secret, base64 only once');
-  if (text === '') return bad('is empty: put a value into the Secret');
+  if (text === '') return bad(EMPTY);
   if (text.includes('\0')) return bad('has a NUL byte in it: remove it from the Secret');
   const { length } = Buffer.from(text);
   return length > longest ? bad(`is ${length} bytes long: at most ${longest} are possible`) : { kind: 'text', text };

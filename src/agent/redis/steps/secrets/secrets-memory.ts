@@ -15,8 +15,7 @@ import { type LiveUsers, writeUsersFile } from './users.ts';
 export interface SecretsMemory {
   readonly state: SecretsStateFile;
   readonly passwords: KnownPasswords;
-  /** Undefined where the agent has no user of its own. */
-  readonly agent: AgentLogin | undefined;
+  readonly agent: AgentLogin;
   /** Undefined where the file of the next start is somebody else's. */
   readonly aclFile: string | undefined;
   readonly users: LiveUsers;
@@ -44,7 +43,7 @@ export async function usersGoal(
     passwords: [...(rotation?.accepted ?? []), ...(acl?.kept ?? [])],
     needsPassword: cluster.authSecret !== undefined,
     acl: acl?.users ?? [],
-    agent: await agent?.user(),
+    agent: await agent.user(),
   });
   const named = made.includes(DEFAULT_USER) || acl?.users.some(isDefault) === true;
   return { users, made, standard: { manage: managed(named, rotation), ours: oursIn(state.value), exactly } };

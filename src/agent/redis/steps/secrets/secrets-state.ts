@@ -11,8 +11,8 @@ export interface SecretsState {
   readonly acl?: AcceptedAcl | undefined;
   /** Users that an accepted text has made, or may have made before the agent was killed. */
   readonly made?: readonly string[] | undefined;
-  /** The last text that was refused: it is not tried again. */
-  readonly refused?: { readonly digest: string; readonly message: string } | undefined;
+  /** The last text that was refused. */
+  readonly refused?: RefusedAcl | undefined;
   /** What was wrong with the files of Secrets when that was last told by an Event. */
   readonly told?: readonly string[] | undefined;
 }
@@ -23,6 +23,14 @@ export interface AcceptedAcl {
   readonly users: readonly AclUser[];
   /** Passwords that an earlier text gave the default user, who would be open to all without them. */
   readonly kept?: readonly string[] | undefined;
+}
+
+export interface RefusedAcl {
+  /** SHA-256 of the text. */
+  readonly digest: string;
+  readonly message: string;
+  /** When the running Redis did not take it. Missing: the text itself is wrong, and is not tried again. */
+  readonly atMs?: number | undefined;
 }
 
 export type SecretsStateFile = StateFile<SecretsState>;

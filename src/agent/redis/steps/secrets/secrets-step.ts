@@ -37,7 +37,7 @@ export function createSecretsStep(settings: RedisAgentSettings, options: Secrets
     ...options,
     state: openSecretsState(paths.stateDir),
     passwords: new KnownPasswords(),
-    agent: mode === 'parent' ? new AgentLogin(paths.stateDir) : undefined,
+    agent: new AgentLogin(paths.stateDir),
     // Somebody else's Redis has files of somebody else's.
     aclFile: mode === 'parent' ? paths.aclFile : undefined,
     users: new LiveUsers(),
@@ -68,7 +68,7 @@ export function createSecretsStep(settings: RedisAgentSettings, options: Secrets
       return applySecrets(context, memory);
     },
     credentials: () => [
-      ...(memory.agent?.credential ? [memory.agent.credential] : []),
+      ...(memory.agent.credential ? [memory.agent.credential] : []),
       ...memory.passwords.credentials(),
     ],
   };

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Problem } from '../../../../domain/redis/cluster-view.ts';
 import { equalLists, nextTurn, type Turn } from '../../../../domain/redis/trust/rotation.ts';
 import type { StepContext } from '../step.ts';
+import { AGAIN_MS } from '../try-again.ts';
 import { type Change, type Changed, change } from './change.ts';
 import { composeVersion } from './material/compose.ts';
 import type { Material } from './material/material.ts';
@@ -32,7 +33,10 @@ export async function bringIn(world: World, turn: Turn, offered: Offered, runnin
     await world.state.save({ ...world.state.value, direct: true });
     return await accept(world, direct, offered, { ...second.shown, runId: running.runId });
   }
-  return await refuse(world, offered, result);
+  return await refuse(world, offered, {
+    ...result,
+    byRedis: result.byRedis && !(second && !second.ok && !second.byRedis),
+  });
 }
 
 /** Undefined: a copy is gone, and the files are of no use. */
@@ -104,15 +108,21 @@ type Had = Pick<Active, 'chain' | 'trusted'>;
 
 const differ = (a: Had, b: Had): boolean => a.chain !== b.chain || !equalLists(a.trusted, b.trusted);
 
-/** What the files offer is not tried again. Without material it was a copy that Redis had before: that is. */
-async function refuse(world: World, offered: Offered, { words }: Extract<Changed, { ok: false }>): Promise<Outcome> {
+/** What the files offer is not tried again at once. Without material it was a copy that Redis had before: that is. */
+async function refuse(
+  world: World,
+  offered: Offered,
+  { words, byRedis }: Extract<Changed, { ok: false }>,
+): Promise<Outcome> {
   const { state, context } = world;
   const where = context.tls.root;
+  const again = byRedis ? `, these again after ${AGAIN_MS / 60_000} minutes` : '';
   const problem: Problem = {
     where,
-    what: `is valid, but does not work: ${words}; Redis goes on as before, other files are tried at once`,
+    what: `is valid, but does not work: ${words}; Redis goes on as before, other files are tried at once${again}`,
   };
-  if (offered.material) await state.save({ ...state.value, refused: { content: offered.content, problem } });
+  const refused = { content: offered.content, problem, atMs: byRedis ? context.clock.wall() : undefined };
+  if (offered.material) await state.save({ ...state.value, refused });
   return { rotated: false, refused: true, problems: [...offered.problems, problem] };
 }
 

@@ -3,7 +3,7 @@ import type { Problem } from '../../../../domain/redis/cluster-view.ts';
 import { untimely } from '../../../../domain/redis/trust/validity.ts';
 import type { PrepareContext } from '../step.ts';
 import { type FilesRead, type Material, USAGES } from './material/material.ts';
-import type { TlsState } from './tls-state.ts';
+import { refusalOf, type TlsState } from './tls-state.ts';
 
 /** What the mounted files are good for at this moment. */
 export interface Offered {
@@ -20,10 +20,12 @@ export interface Offered {
 export function offeredNow(read: FilesRead, state: TlsState, context: PrepareContext): Offered {
   const { content, material } = read;
   if (!material) return { content, material, problems: read.problems };
-  if (state.refused?.content === content) return { content, material: undefined, problems: [state.refused.problem] };
-  const problems = [...timeProblems(material, context), ...usageProblems(material, context)];
-  if (problems.length === 0 || material.leaf === state.active?.leaf) return { content, material, problems };
   const nowMs = context.clock.wall();
+  const problems = [...timeProblems(material, context), ...usageProblems(material, context)];
+  const isServed = material.leaf === state.active?.leaf;
+  const refusal = refusalOf(state, content, nowMs);
+  if (refusal) return { content, material: undefined, problems: [...(isServed ? problems : []), refusal.problem] };
+  if (problems.length === 0 || isServed) return { content, material, problems };
   const ahead = material.times.map(({ fromMs }) => fromMs).filter((fromMs) => fromMs > nowMs);
   return { content, material: undefined, problems, validFromMs: ahead.length > 0 ? Math.max(...ahead) : undefined };
 }

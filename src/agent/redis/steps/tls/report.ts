@@ -6,7 +6,7 @@ import { expiryWords } from '../../../../domain/redis/trust/validity.ts';
 import { shortFingerprint, waitWords } from '../../../../domain/redis/trust/words.ts';
 import { formatTime } from '../../../../domain/text/rfc3339.ts';
 import type { Offered } from './offered.ts';
-import { type Active, mountedPaths, type TlsWorld } from './tls-state.ts';
+import { type Active, mountedPaths, refusalOf, type TlsWorld } from './tls-state.ts';
 
 /** The step's part of the status. */
 export interface TlsReport {
@@ -62,9 +62,9 @@ const LONGEST_WAKE_MS = 86_400_000;
 export function reportOf(world: TlsWorld, offered: Offered, outcome: Outcome): TlsReport {
   const nowMs = world.context.clock.wall();
   const { wait } = outcome;
-  const due = [offered.validFromMs, wait && 'untilMs' in wait ? wait.untilMs : undefined].filter(
-    (ms) => ms !== undefined,
-  );
+  const { forMs = Number.POSITIVE_INFINITY } = refusalOf(world.state.value, offered.content, nowMs) ?? {};
+  const untilMs = wait && 'untilMs' in wait ? wait.untilMs : undefined;
+  const due = [offered.validFromMs, nowMs + forMs, untilMs].filter((ms) => ms !== undefined).filter(Number.isFinite);
   const wakeAfterMs = Math.min(LONGEST_WAKE_MS, Math.max(0, Math.min(...due) - nowMs));
   return {
     tls: { state: stateOf(outcome), ...served(world), message: messageOf(world, outcome, nowMs) },

@@ -3,6 +3,7 @@ import type { Standing } from '../../../../domain/redis/trust/rotation.ts';
 import type { StateFile } from '../../../state/state-file.ts';
 import type { RedisAgentSettings } from '../../settings.ts';
 import type { PrepareContext } from '../step.ts';
+import { countsForMs } from '../try-again.ts';
 import type { Shown, TlsTarget } from './handshake.ts';
 import { pathsIn, type TlsPaths, type Versions } from './material/versions.ts';
 
@@ -22,8 +23,7 @@ export interface TlsState {
   readonly active?: Active | undefined;
   /** The leaf that this run of the server has shown. */
   readonly seen?: (Shown & { readonly runId: string }) | undefined;
-  /** Redis, or the handshake, did not take this content: it is not tried again. */
-  readonly refused?: { readonly content: string; readonly problem: Problem } | undefined;
+  readonly refused?: RefusedContent | undefined;
   /** Of which problems people were warned. */
   readonly warned?: string | undefined;
   /** A sidecar's Redis cannot read our copies, only the mounted files. */
@@ -34,6 +34,25 @@ export interface TlsState {
   readonly prepared?: string | undefined;
   /** The one that the last good start file names: it may be needed again. */
   readonly cameUp?: string | undefined;
+}
+
+/** A content that was valid, but did not work. */
+export interface RefusedContent {
+  readonly content: string;
+  readonly problem: Problem;
+  /** When Redis did not take it. Missing: a handshake failed with it; it is not tried again, because clients would see it. */
+  readonly atMs?: number | undefined;
+}
+
+/** The refusal of this content, if it still counts, and for how long. */
+export function refusalOf(
+  { refused }: TlsState,
+  content: string,
+  nowMs: number,
+): { readonly problem: Problem; readonly forMs: number } | undefined {
+  if (refused?.content !== content) return undefined;
+  const forMs = countsForMs(refused.atMs, nowMs);
+  return forMs === undefined ? undefined : { problem: refused.problem, forMs };
 }
 
 /** What all parts of the step work with. */

@@ -282,7 +282,7 @@ describe('bad certificates', () => {
     expect(await pod.apply()).toMatchObject({ rotated: true, tls: { state: 'Applied', leaf: early.fingerprint } });
   });
 
-  it('what Redis refuses leaves everything as it was, and is tried again only when it changes', async () => {
+  it('what Redis refuses leaves everything as it was, and is not tried again at once unless it changes', async () => {
     await pod.mount(tlsFiles(second, root));
     pod.intercept('CONFIG SET', () =>
       Promise.reject(
@@ -299,6 +299,26 @@ describe('bad certificates', () => {
     expect([writes().length, pod.events.length]).toEqual([1, 1]);
     await pod.mount(tlsFiles(await makeRedisLeaf(root), root));
     expect(await pod.apply()).toMatchObject({ rotated: true, tls: { state: 'Applied' } });
+  });
+
+  it('what Redis refuses is tried again after 5 minutes: it may have been short of something', async () => {
+    await pod.mount(tlsFiles(second, root));
+    const refuse = () => Promise.reject(new RedisRefusal('ERR Unable to update TLS configuration.'));
+    pod.intercept('CONFIG SET', refuse);
+    expect(await pod.apply()).toMatchObject({ tls: { state: 'Refused' }, wakeAfterMs: 300_000 });
+    pod.restartAgent();
+    pod.clock.advance(299_999);
+    const { tls, wakeAfterMs } = await pod.apply();
+    expect([tls?.state, wakeAfterMs, writes().length]).toEqual(['Refused', 1, 1]);
+    expect(tls?.message).toContain('other files are tried at once, these again after 5 minutes');
+    pod.clock.advance(1);
+    pod.intercept('CONFIG SET', refuse);
+    expect(await pod.apply()).toMatchObject({ tls: { state: 'Refused' }, wakeAfterMs: 300_000 });
+    expect([writes().length, pod.events.length]).toEqual([2, 1]);
+    pod.clock.jump(-60_000);
+    const last = await pod.apply();
+    expect(last).toMatchObject({ rotated: true, tls: { state: 'Applied', leaf: second.fingerprint } });
+    expect(last.wakeAfterMs).toBeUndefined();
   });
 
   it('what was refused stays refused when Redis has to be told again what it had', async () => {
@@ -335,6 +355,9 @@ describe('bad certificates', () => {
     const { tls } = await pod.apply();
     expect(tls?.message).toContain('the chain is refused: CERT_HAS_EXPIRED');
     expect([await served(), await running(), writes().length]).toEqual([first.fingerprint, before, 2]);
+    pod.clock.advance(600_000);
+    expect((await pod.apply()).wakeAfterMs).toBeUndefined();
+    expect(writes()).toHaveLength(2); // clients would see it
   });
 });
 

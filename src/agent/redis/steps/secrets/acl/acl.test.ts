@@ -139,6 +139,16 @@ describe('S3 users of the ACL text', () => {
     expect([await pod.user('alice'), await pod.opens('secret-b', 'bob')]).toEqual([undefined, true]);
   });
 
+  test('whoever is no longer in the text leaves also a server that outlived the preparation of another start', async () => {
+    const pod = await podWith(`${ALICE}\n${BOB}`);
+    setAcl(pod, BOB);
+    pod.killAgent();
+    await pod.step.prepare(pod.prepareContext());
+    await pod.pass();
+    expect([await pod.user('alice'), await pod.opens('secret-b', 'bob')]).toEqual([undefined, true]);
+    expect(JSON.parse(readFileSync(join(pod.dir, 'state/secrets.json'), 'utf8'))).toMatchObject({ made: ['bob'] });
+  });
+
   test('stay when the Secret is no longer named, or its file is missing', async () => {
     const pod = await podWith(ALICE);
     pod.files.delete('redis-acl/acl');
@@ -267,6 +277,18 @@ describe('a text that is refused', () => {
     expect(await pod.opens('secret-a', 'alice')).toBe(true);
     expect(aclFile(pod)).toMatch(/^user default .*\nuser attune-agent .*\nuser alice .*\n$/);
     expect(pod.events).toEqual([expect.stringContaining('ACLRefused')]);
+
+    expect(report.wakeAfterMs).toBe(300_000);
+    pod.killAgent();
+    pod.clock.advance(299_999);
+    expect(await pod.pass()).toMatchObject({ acl: { state: 'Refused' }, wakeAfterMs: 1 });
+    pod.clock.advance(1);
+    expect((await pod.step.apply({ ...pod.context(), redis })).acl).toMatchObject({ state: 'Refused' });
+    expect(pod.events).toHaveLength(1);
+    pod.clock.advance(300_000);
+    const { acl, wakeAfterMs } = await pod.pass();
+    expect([acl, wakeAfterMs]).toEqual([{ state: 'Applied', users: 2 }, undefined]);
+    expect(await pod.opens('secret-b', 'bob')).toBe(true);
   });
 });
 

@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { DEFAULT_USER } from '../../../../../domain/redis/acl/wanted-users.ts';
 import type { AclStatus, Problem } from '../../../../../domain/redis/cluster-view.ts';
 import type { PrepareContext } from '../../step.ts';
+import { countsForMs } from '../../try-again.ts';
 import { sha256 } from '../passwords/known-passwords.ts';
 import { readAcl } from '../secret-files.ts';
-import type { AcceptedAcl, SecretsStateFile } from '../secrets-state.ts';
+import type { AcceptedAcl, RefusedAcl, SecretsStateFile } from '../secrets-state.ts';
 import { judgeAcl } from './judge-acl.ts';
 
 /** The ACL that is to count: a new one that was proven, or the last one that was. */
@@ -18,7 +19,7 @@ export interface WishedAcl {
   readonly isUntold?: boolean | undefined;
 }
 
-/** Looks at the text; a content is tried once, whether it is accepted or refused. */
+/** Looks at the text; a content is tried once, whether it is accepted or refused, unless only the running Redis refused it. */
 export async function wishedAcl(context: PrepareContext, state: SecretsStateFile): Promise<WishedAcl> {
   const { cluster, secrets, settings } = context;
   const { acl } = state.value;
@@ -28,7 +29,7 @@ export async function wishedAcl(context: PrepareContext, state: SecretsStateFile
   if (file.kind === 'bad') return { acl, where, problem: file.problem, isUntold: true };
   const digest = sha256(file.text);
   if (digest === acl?.digest) return { acl, where };
-  if (digest !== state.value.refused?.digest) {
+  if (digest !== state.value.refused?.digest || refusedForMs(context, state) === undefined) {
     const verdict = await judgeAcl(file.text, {
       tryServer: context.tryServer,
       agentIsDefault: settings.mode === 'sidecar',
@@ -39,13 +40,15 @@ export async function wishedAcl(context: PrepareContext, state: SecretsStateFile
   return { acl, where, problem: { where, what: state.value.refused?.message ?? '' } };
 }
 
-/** A text is refused: that is told once, and the text is not tried again. */
-export async function refuseAcl(
-  context: PrepareContext,
-  state: SecretsStateFile,
-  refused: { readonly digest: string; readonly message: string },
-): Promise<void> {
+/** How long the text that was refused last is not tried again. */
+export const refusedForMs = ({ clock }: PrepareContext, { value }: SecretsStateFile): number | undefined =>
+  countsForMs(value.refused?.atMs, clock.wall());
+
+/** A text is refused: that is told once. */
+export async function refuseAcl(context: PrepareContext, state: SecretsStateFile, refused: RefusedAcl): Promise<void> {
+  const { digest, message } = state.value.refused ?? {};
   await state.save({ ...state.value, refused });
+  if (digest === refused.digest && message === refused.message) return;
   context.event(
     'Warning',
     'ACLRefused',

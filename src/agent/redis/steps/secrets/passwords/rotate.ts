@@ -36,6 +36,7 @@ export class Rotator {
     for (;;) {
       const turn = nextTurn(rotation, facts);
       if (turn.kind === 'rest') return { rotation };
+      if (turn.kind === 'halt') return { rotation: await this.#forget(rotation, acts) };
       if (turn.kind === 'wait') return { rotation: await this.#forget(rotation, acts), message: waitingFor(turn) };
       const taken = await (turn.kind === 'drop'
         ? this.#drop(rotation, facts, acts)
@@ -72,7 +73,7 @@ export class Rotator {
     return clock.now() - (this.#allUsed?.at ?? 0);
   }
 
-  /** A pod has joined that does not use it: the overlap begins again when it does. */
+  /** A pod has joined that does not use it, or may have: the overlap begins again when all do. */
   async #forget(rotation: Rotation, acts: RotationActs): Promise<Rotation> {
     this.#allUsed = undefined;
     if (rotation.allUsedMs === undefined) return rotation;

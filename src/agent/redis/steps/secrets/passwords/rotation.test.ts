@@ -232,6 +232,62 @@ describe('three pods', () => {
   });
 });
 
+describe('a key that is named, but missing', () => {
+  beforeEach(() => cluster(2));
+  const WHERE = 'a new password is accepted, but not used before there is a key: /projected/rotation/key';
+
+  test.each([
+    ['missing', undefined, `${WHERE} is missing`],
+    ['empty', '', `${WHERE} is empty`],
+  ])('%s: a rotation stays where it is, and goes on when it is there', async (_, content, words) => {
+    const before = pod(0).last?.credentials?.id;
+    for (const one of pods) {
+      if (content === undefined) one.files.delete('rotation/key');
+      else one.files.set('rotation/key', content);
+    }
+    rotateTo('p2');
+    await round();
+    await round();
+    pod(0).clock.advance(OVERLAP_MS);
+    await round();
+    expect(phases()).toEqual(['Accepted', 'Accepted']);
+    expect(await opens('p1', 'p2')).toEqual(['p1+p2', 'p1+p2']);
+    expect(pod(0).last?.credentials).toMatchObject({ id: before, message: expect.stringContaining(words) });
+    expect(pod(0).last?.credentials?.message).not.toContain('alone');
+    for (const one of pods) one.files.set('rotation/key', 'key of this cluster');
+    await round();
+    await round();
+    await round();
+    for (const one of pods) one.files.delete('rotation/key');
+    pod(0).clock.advance(OVERLAP_MS);
+    await round();
+    expect([phases(), await opens('p1')]).toEqual([
+      ['Used', 'Used'],
+      ['p1', 'p1'],
+    ]);
+    for (const one of pods) one.files.set('rotation/key', 'key of this cluster');
+    await round();
+    pod(0).clock.advance(OVERLAP_MS);
+    await round();
+    expect([phases(), await opens('p1', 'p2')]).toEqual([
+      ['Settled', 'Settled'],
+      ['p2', 'p2'],
+    ]);
+  });
+
+  test('the first password of a pod is settled without it', async () => {
+    const one = new SecretsPod({
+      cluster: { authSecret: 'redis-auth', rotationKeySecret: 'rotation' },
+      files: { 'redis-auth/password': 'p1' },
+    });
+    pods.push(one);
+    await one.start();
+    const { credentials } = await one.pass();
+    expect(credentials).toMatchObject({ phase: 'Settled', message: expect.stringContaining(WHERE) });
+    expect([await one.opens('p1'), await one.masterauth()]).toEqual([true, 'p1']);
+  });
+});
+
 describe('alone', () => {
   beforeEach(() => cluster(2, 'without a key'));
 

@@ -6,7 +6,7 @@ import { formatTime } from '../../../../../domain/text/rfc3339.ts';
 import { tryLogin } from '../../../connection/try-login.ts';
 import type { StepContext } from '../../step.ts';
 import { aclList } from '../acl/judge-acl.ts';
-import { readPassword, readRotationKey, type SecretText } from '../secret-files.ts';
+import { readPassword, readRotationKey, type SecretBytes, type SecretText } from '../secret-files.ts';
 import { bringUsers, type SecretsMemory } from '../secrets-memory.ts';
 import { passwordId, sha256 } from './known-passwords.ts';
 import { primaryRefusal, readPrimaryLogin, setPrimaryLogin } from './primary-login.ts';
@@ -34,12 +34,13 @@ export async function takeTurns(context: StepContext, memory: SecretsMemory, fac
   const source = cluster.replicaMode?.authSecret;
   const upstream = source === undefined ? undefined : readPassword(secrets, source);
   const giveLogin = await primaryLoginGiver(context, memory, upstream);
-  const id = await currentId(context, memory, password);
+  const key = cluster.rotationKeySecret === undefined ? undefined : readRotationKey(secrets, cluster.rotationKeySecret);
+  const id = await currentId(memory, password, key);
   const { rotation } = state.value;
   let advance: Advance | undefined;
   if (rotation && password?.kind === 'text') {
     const peers = new Map([...context.peers].map(([pod, entry]) => [pod, entry.credentials]));
-    const others = { id, peers, overlapMs: cluster.overlapMs, clock: context.clock };
+    const others = { id, peers, lacksKey: key?.kind === 'bad', overlapMs: cluster.overlapMs, clock: context.clock };
     const use = async (used: Rotation): Promise<string | undefined> => {
       const why = upstream ? undefined : await primaryRefusal(redis, password.text, memory.upstreamTarget);
       if (why === undefined) await giveLogin(used);
@@ -48,7 +49,7 @@ export async function takeTurns(context: StepContext, memory: SecretsMemory, fac
     advance = await rotator.advance(rotation, others, { ...localActs(context, memory, password.text), use });
   }
   await giveLogin(state.value.rotation);
-  return { status: statusOf(context, memory, { ...facts, advance }), wakeAfterMs: advance?.wakeAfterMs, upstream };
+  return { status: statusOf(memory, { ...facts, key, advance }), wakeAfterMs: advance?.wakeAfterMs, upstream };
 }
 
 function localActs(context: StepContext, memory: SecretsMemory, password: string): Omit<RotationActs, 'use'> {
@@ -91,23 +92,26 @@ async function primaryLoginGiver(
   };
 }
 
-/** By which others know the newest password. It stays while the file is missing: they need not wait for this pod then. */
+/** By which others know the newest password. It stays while a file is missing: they need not wait for this pod then. */
 async function currentId(
-  { cluster, secrets }: StepContext,
   { state }: SecretsMemory,
   password: SecretText | undefined,
+  key: SecretBytes | undefined,
 ): Promise<string | undefined> {
-  if (password?.kind !== 'text') return state.value.id;
-  const key = readRotationKey(secrets, cluster.rotationKeySecret);
-  const id = key && passwordId(key, password.text);
+  if (password?.kind !== 'text' || key?.kind === 'bad') return state.value.id;
+  const id = key && passwordId(key.bytes, password.text);
   if (id !== state.value.id) await state.save({ ...state.value, id });
   return id;
 }
 
+interface TurnFacts extends PasswordFacts {
+  readonly key: SecretBytes | undefined;
+  readonly advance: Advance | undefined;
+}
+
 function statusOf(
-  { cluster }: StepContext,
   { state }: SecretsMemory,
-  { password, strangers, advance }: PasswordFacts & { readonly advance: Advance | undefined },
+  { password, strangers, key, advance }: TurnFacts,
 ): CredentialStatus | undefined {
   const { id, rotation } = state.value;
   if (!rotation && !password) return undefined;
@@ -118,7 +122,10 @@ function statusOf(
     strangers > 0
       ? `user default has ${strangers} more, not from the Secret: they end with the next rotation`
       : undefined,
-    password && id === undefined ? aloneWords(cluster.rotationKeySecret) : undefined,
+    key?.kind === 'bad'
+      ? `a new password is accepted, but not used before there is a key: ${key.problem.where} ${key.problem.what}`
+      : undefined,
+    password && !key && id === undefined ? ALONE : undefined,
   ].filter((message) => message !== undefined);
   return {
     id,
@@ -128,7 +135,4 @@ function statusOf(
   };
 }
 
-const aloneWords = (secret: string | undefined): string =>
-  secret === undefined
-    ? 'rotates alone: name a Secret with a key in spec.rotationKeySecret, and pods wait for each other'
-    : `rotates alone: ${secret}/key is not projected`;
+const ALONE = 'rotates alone: name a Secret with a key in spec.rotationKeySecret, and pods wait for each other';
