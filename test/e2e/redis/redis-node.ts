@@ -75,6 +75,7 @@ export class RedisNode {
     const agent = spawn(file, [...args, ...words], {
       env: {
         PATH,
+        MALLOC_ARENA_MAX: '1',
         KUBECONFIG: kubeconfig,
         CLUSTER_NAME: cluster,
         POD_NAME: this.name,

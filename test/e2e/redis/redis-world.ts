@@ -21,6 +21,8 @@ const example = parseAllDocuments(
 
 /** The rights of an agent are those of the example that is shipped. */
 const RULES = example.find(({ kind }) => kind === 'Role')?.['rules'] as readonly AnyObject[];
+/** Of Node, as the image has them. */
+const IMAGE_FLAGS = ['--jitless'];
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const CLUSTERS = '/apis/redis.io/v1';
 
@@ -81,7 +83,7 @@ export class RedisWorld {
         name: `${name}-${at}`,
         folder: join(folder, String(at)),
         access,
-        program: [execPath, this.#program],
+        program: [execPath, ...IMAGE_FLAGS, this.#program],
         flags: options.flags ?? [],
       });
       await mkdir(node.folders.data, { recursive: true });
