@@ -146,15 +146,10 @@ export class RedisEngine implements Engine {
     const context = await this.#instance.context(cluster);
     try {
       await this.#run(cluster, context);
-      if (!this.#instance.mayRun || this.#isOff()) return {};
     } catch (error) {
-      const message = whyAway(error);
-      if (error instanceof StartRefused) this.#warn(cluster, 'StartRefused', message);
-      const state = this.#instance.mayRun || error instanceof StartRefused ? 'Degraded' : 'Starting';
-      return await this.#away(cluster, error, () =>
-        report.away({ state, message, observedGeneration: cluster.generation }),
-      );
+      return await this.#notRunning(cluster, error, report);
     }
+    if (!this.#instance.mayRun || this.#isOff()) return {};
     this.#warn(cluster, 'StartRefused', undefined);
     this.#warn(cluster, 'SpecRefused', inWords(cluster.problems));
     const running = { ...context, redis: this.#instance.redis };
@@ -175,6 +170,18 @@ export class RedisEngine implements Engine {
     const later = (await report.running(entry)).againAfterMs;
     if (failure !== undefined) throw failure;
     return { againAfterMs: Math.min(againAfterMs ?? Number.POSITIVE_INFINITY, later ?? Number.POSITIVE_INFINITY) };
+  }
+
+  /** It could not be started, or does not answer. */
+  async #notRunning(cluster: ClusterView, error: unknown, report: Report): Promise<never> {
+    const { generation: observedGeneration } = cluster;
+    const isRefused = error instanceof StartRefused;
+    if (isRefused) this.#warn(cluster, 'StartRefused', error.message);
+    const isStart = isRefused || !this.#instance.mayRun;
+    const now = isStart
+      ? { state: isRefused ? 'Degraded' : 'Starting', message: messageOf(error) }
+      : standing([{ where: 'Redis', what: whyAway(error) }]);
+    return await this.#away(cluster, error, () => report.away({ ...now, observedGeneration }));
   }
 
   /** Redis runs, and takes writes. */

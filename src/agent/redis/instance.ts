@@ -192,8 +192,10 @@ export class Instance {
     if (!isOurs) return;
     const info = parseInfo(String(await this.redis.send('INFO', 'persistence')));
     if (info.get('aof_enabled') !== '0' || info.get('loading') !== '0') return;
-    await this.redis.send('CONFIG', 'SET', 'appendonly', 'yes');
-    this.log.info('the append-only file is on again');
+    await this.redis.send('CONFIG', 'SET', 'appendonly', 'yes').then(
+      () => this.log.info('the append-only file is on again'),
+      (error: unknown) => this.log.warn('the append-only file could not be begun', { error: messageOf(error) }),
+    );
   }
 
   /** As the operator does it that Attune replaces: one SIGINT. */

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:net';
+import { dirname } from 'node:path';
+import { execPath } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { Audit } from '../../support/audit.ts';
 import { connectProxy } from '../../support/connect-proxy.ts';
 import { type Stage, stage } from '../../support/controller.ts';
-import { api, controlPlane } from '../../support/sandbox.ts';
+import { api, controlPlane, runProgram } from '../../support/sandbox.ts';
 import { socksProxy } from '../../support/socks-proxy.ts';
 import { until } from '../../support/wait.ts';
 import { pathOf } from '../../support/workloads.ts';
@@ -14,6 +17,7 @@ import { bundle, imageEnvironment } from './bundle.ts';
 
 const { program, call, file, metafile } = bundle();
 const plane = controlPlane();
+const EXAMPLE = new URL('../../../deploy/redis/example.yaml', import.meta.url);
 let scene: Stage;
 beforeAll(async () => {
   scene = await stage();
@@ -132,6 +136,38 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   },
   'src/cli/commands/sandbox.ts': async () => {
     expect((await call(['sandbox', 'status', '--name', plane.name])).stdout).toContain(plane.server);
+  },
+  'src/cli/commands/agent.ts': async () => {
+    expect((await call(['agent', 'redis', '--help'])).stdout).toContain('--cluster-name');
+  },
+  'src/agent/redis/run.ts': async () => {
+    const data = dirname(file('redis/empty', ''));
+    const names = ['--cluster-name=none', '--pod-name=none-0', `--pod-namespace=${scene.space}`];
+    const agent = runProgram(
+      [execPath, program, 'agent', 'redis', ...names, '--data-dir', data, '--listen=127.0.0.1:0', ...asAdmin()],
+      imageEnvironment(),
+    );
+    await until(() => agent.lines.some((line) => line.includes('Redis is left as it is')), { what: 'a first pass' });
+    expect(await agent.terminate()).toBe(0);
+  },
+  'src/cli/commands/redis.ts': async () => {
+    const { stdout, stderr } = await call(['redis', 'status', '-n', scene.space, ...asAdmin()]);
+    expect(stdout + stderr).toContain('RedisCluster');
+  },
+  'src/cli/sandbox/redis.ts': async () => {
+    const { code, stderr } = await call(['sandbox', 'redis', '--name', plane.name]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('part of the repository')]);
+  },
+  'src/cli/tour/redis/redis-tour.ts': async () => {
+    file('deploy/redis/example.yaml', readFileSync(EXAMPLE, 'utf8'));
+    const { code, stdout } = await call([
+      'tour',
+      'redis',
+      '--once',
+      '--name',
+      `bundle-${randomBytes(3).toString('hex')}`,
+    ]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('0 failed commands')]);
   },
   'src/cli/commands/version.ts': async () => {
     expect((await call(['--version'])).stdout).toMatch(/^attune \d+\.\d+\.\d+ /);
