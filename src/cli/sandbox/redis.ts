@@ -2,7 +2,7 @@ import { FENCED_INSTANCES } from '../../api/redis-cluster/annotations.ts';
 import { connect } from '../../kube/auth/connection.ts';
 import { KubeClient } from '../../kube/client.ts';
 import type { SandboxReport } from '../../sandbox/inspect.ts';
-import { EXAMPLE } from '../../sandbox/redis/example.ts';
+import { EXAMPLE, requireExample } from '../../sandbox/redis/example.ts';
 import type { Io } from '../terminal/io.ts';
 import { layoutFor } from '../terminal/layout.ts';
 import { painter, table } from '../terminal/table.ts';
@@ -16,6 +16,7 @@ export async function addRedis(
   io: Io,
   waiting: <T>(work: (line: WaitingLine) => Promise<T>) => Promise<T>,
 ): Promise<number> {
+  requireExample();
   startPodRunner(sandbox, io);
   const client = new KubeClient(await connect({ kubeconfig: sandbox.kubeconfig, env: {} }));
   try {

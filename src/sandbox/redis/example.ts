@@ -68,6 +68,11 @@ function resourceOf({ apiVersion = '', kind = '' }: KubeObject): Resource {
   return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: true };
 }
 
+/** Fails where the example is not: better before anything is made than after. */
+export function requireExample(): void {
+  exampleText();
+}
+
 /** It is a file of the repository: of the sources, and of a bundle that was made within it. */
 function exampleText(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { describe, expect, it, type TestContext } from 'vitest';
+import { environment } from '../../../src/config/load.ts';
 import { makeRedisAuthority, makeRedisLeaf, tlsFiles } from '../../support/redis-certificates.ts';
 import { type RedisOptions, startRedis, type TestRedis } from '../../support/redis-process.ts';
 import { until } from '../../support/wait.ts';
@@ -24,6 +25,14 @@ async function foreign(
   const redis = await startRedis({ host, ...options });
   onTestFinished(() => redis.stop());
   return redis;
+}
+
+/** Where it is depends on how it was installed. */
+function redisServer(): string {
+  const files = (environment()['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'redis-server'));
+  const file = files.find((each) => existsSync(each));
+  if (file === undefined) throw new Error('there is no redis-server in the PATH');
+  return file;
 }
 
 const startAt = (node: RedisNode) => node.start([`--redis-address=${node.address}:6379`]);
@@ -171,7 +180,7 @@ describe.concurrent('beside a Redis of somebody else', () => {
     test.onTestFinished(() => rmSync(folder, { recursive: true }));
     // The processes of another container: what is there under its number is no redis-server.
     const program = join(folder, 'in-another-container');
-    symlinkSync('/usr/bin/redis-server', program);
+    symlinkSync(redisServer(), program);
     const cluster = await world.cluster({ flags });
     const node = cluster.node(0);
     const redis = await foreign(node, test, { program });
