@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
@@ -50,9 +50,22 @@ it('tells once what happens together', async () => {
     Array.from({ length: 500 }, (_, at) => join(folder.path, `f${at}`)),
   );
   await eventually(() => seen.length).toBeGreaterThan(0);
-  await folder.file('marker', 'm');
+  writeFileSync(join(folder.path, 'marker'), 'm');
   await eventually(() => seen.at(-1)).toBe('m');
   expect(seen).toEqual(['-', 'm']);
+});
+
+it('tells what the watch has noticed no second time at the next look', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+  const root = join(folder.path, 'mount');
+  await mkdir(root);
+  const seen = seenAt(join(root, 'tls.crt'), [root], NEVER);
+  await rename(await folder.file('new', '1'), join(root, 'tls.crt'));
+  await eventually(() => vi.getTimerCount()).toBe(2);
+  vi.advanceTimersByTime(1000);
+  expect(seen).toEqual(['1']);
+  vi.advanceTimersByTime(NEVER);
+  expect([seen, vi.getTimerCount()]).toEqual([['1'], 1]);
 });
 
 it('finds a volume that appears later, is deleted, and made again', async () => {
@@ -105,7 +118,8 @@ it('finds a change two folders deep where there is no link, by looking', async (
 it('is silent after it was closed, also about what it has noticed already', async () => {
   const file = join(folder.path, 'a');
   const silent = seenAt(file, [folder.path], SOON);
-  await folder.file('a', '1');
+  writeFileSync(file, '1');
+  await new Promise((resolve) => setImmediate(resolve));
   open.shift()?.close();
   const seen = seenAt(file, [folder.path], SOON);
   await folder.file('a', '2');

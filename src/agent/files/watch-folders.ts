@@ -20,6 +20,7 @@ export function watchFolders(roots: readonly string[], changed: () => void, poll
   const wake = (): void => {
     settling ??= setTimeout(() => {
       settling = undefined;
+      for (const one of watches) one.remember();
       changed();
     }, SETTLE_MS).unref();
   };
@@ -32,7 +33,12 @@ export function watchFolders(roots: readonly string[], changed: () => void, poll
   };
 }
 
-function watchFolder(root: string, wake: () => void, pollMs: number): FolderWatch {
+interface OneFolder extends FolderWatch {
+  /** What is there now is about to be told: the next look need not wake anybody for it again. */
+  remember(): void;
+}
+
+function watchFolder(root: string, wake: () => void, pollMs: number): OneFolder {
   let watcher: FSWatcher | undefined;
   let mark = markOf(root);
 
@@ -62,6 +68,11 @@ function watchFolder(root: string, wake: () => void, pollMs: number): FolderWatc
   rewatch();
   const poll = setInterval(look, pollMs).unref();
   return {
+    remember() {
+      const seen = markOf(root);
+      // Another folder in its place is left to the next look, which watches that one.
+      if (seen.identity === mark.identity) mark = seen;
+    },
     close() {
       clearInterval(poll);
       unwatch();

@@ -15,8 +15,10 @@ import { News } from './status/news.ts';
 import type { PrepareContext } from './steps/step.ts';
 import { CalledOff, standing, type Tuned, tune } from './tune.ts';
 
-// A pass that is under way when the agent is told to end, and a last word in the status.
+// How long a pass may go on that is under way when the agent is told to end.
 const FAREWELL_MS = 1000;
+// The last word in the status: by what a pod held others know that a primary is empty.
+const LAST_WORD_MS = 3000;
 // How long a Redis that somebody else starts may accept writes while its pod is fenced.
 const FENCED_LOOK_MS = 1000;
 
@@ -234,7 +236,7 @@ export class RedisEngine implements Engine {
     const object = this.#object;
     if (!object || this.#instance.settings.mode === 'sidecar') return;
     const farewell = this.#instance.reportAway(object, { state: 'Stopped' }).catch(() => undefined);
-    await Promise.race([farewell, pause(this.#instance.clock, FAREWELL_MS, never)]);
+    await Promise.race([farewell, pause(this.#instance.clock, LAST_WORD_MS, never)]);
   }
 }
 

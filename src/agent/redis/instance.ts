@@ -7,6 +7,7 @@ import { awayEntry } from '../../domain/redis/status-patch.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventPost } from '../../kube/events/event-post.ts';
 import { KubeError } from '../../kube/kube-error.ts';
+import { pause } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RedisAgentMetrics } from '../../telemetry/metric-tables/redis-agent.ts';
@@ -41,6 +42,8 @@ export interface InstanceDeps {
 }
 
 const COMPONENT = 'redis-operator-instance';
+/** How long Redis may take to say how many keys it has before it is told to end. */
+const COUNT_MS = 1000;
 
 /** The Redis of this pod with everything that is done to it; what is to be done, and when, the engine decides. */
 export class Instance {
@@ -168,7 +171,8 @@ export class Instance {
     const left = (): number => Math.max(0, settings.stopTimeoutMs - (this.clock.now() - began));
     if (!this.mayRun) return true;
     const isClosed = await fence.closeWrites(redis);
-    if (isClosed) await this.#count();
+    // A slow disk is no reason not to know what it held; a Redis that hangs must not delay the signal.
+    await Promise.race([this.#count(), pause(this.clock, COUNT_MS, new AbortController().signal)]);
     if (this.#server) {
       await this.#server.stop(left());
       redis.close();

@@ -21,6 +21,12 @@ test.each(['', '{"n":', '\0'])('damaged (%j) it counts as empty', async (content
   expect(open().value).toEqual({ n: 0 });
 });
 
+test('of many that are saved at once the last one is kept', async () => {
+  const state = open();
+  await Promise.all(Array.from({ length: 50 }, (_, at) => state.save({ n: at + 1 })));
+  expect(open().value).toEqual({ n: 50 });
+});
+
 test('an equal value is not written again', async () => {
   const state = open();
   await state.save({ n: 1 });

@@ -12,6 +12,8 @@ export class StateFile<T> {
   #value: T;
   /** What the file holds, as far as we know. */
   #kept: string | undefined;
+  /** Of two that are saved at once, the later one is what the file holds in the end. */
+  #writing: Promise<unknown> = Promise.resolve();
 
   /** A file that is missing or damaged counts as `empty`. */
   constructor(folder: string, name: string, empty: T) {
@@ -29,6 +31,12 @@ export class StateFile<T> {
   async save(value: T): Promise<void> {
     const text = JSON.stringify(value);
     this.#value = value;
+    const written = this.#writing.then(() => this.#write(text));
+    this.#writing = written.catch(() => undefined);
+    await written;
+  }
+
+  async #write(text: string): Promise<void> {
     if (text === this.#kept) return;
     this.#kept = undefined;
     await writeAtomically(this.#path, text);

@@ -25,7 +25,7 @@ attune agent redis --help tells more.
 const USAGE = '\nUsage: attune agent redis [flags]\nSee attune agent redis --help for what each flag does.\n';
 
 // Beside stopping Redis: a last word to status, and the sockets.
-const FAREWELL_MS = 5000;
+const FAREWELL_MS = 7000;
 
 /** `attune agent`: which program it is for comes first. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {

@@ -25,7 +25,7 @@ export interface ConnectOptions {
 
 const TIMEOUT_MS = 5000;
 /** A Redis that closes the door says so at once. */
-const FIRST_WORDS_MS = 500;
+const FIRST_WORDS_MS = 2000;
 
 /**
  * A connection of somebody who has logged in; it is not opened again when it breaks. A Redis that is silent for too long

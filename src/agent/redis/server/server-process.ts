@@ -38,7 +38,7 @@ interface Failure {
 }
 
 /** How long a server that an agent was about to start when it was killed may take to be seen. */
-const SPAWN_MS = 500;
+const SPAWN_MS = 2000;
 /** How long a server may take to listen on its socket. Loading its data is no reason: it says so there. */
 const LISTEN_MS = 60_000;
 /** One that was found is past the first moments of its start, in which it does not listen yet. */
