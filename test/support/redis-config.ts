@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
 import { connectRedis } from '../../src/agent/redis/connection/connect.ts';
 import type { Redis } from '../../src/agent/redis/connection/redis.ts';
 import { createTryServer } from '../../src/agent/redis/server/run-trial.ts';
@@ -12,31 +13,13 @@ import {
 } from '../../src/agent/redis/steps/config/config-step.ts';
 import type { Directive, StepContext } from '../../src/agent/redis/steps/step.ts';
 import type { ClusterView } from '../../src/domain/redis/cluster-view.ts';
+import { clusterView } from './cluster-view.ts';
 import { startRedis, type TestRedis } from './redis-process.ts';
 import { virtualClock } from './virtual-clock.ts';
 
-/** A RedisCluster without any wish. */
-export const clusterView = (own: Partial<ClusterView> = {}): ClusterView => ({
-  name: 'redis',
-  namespace: 'shop',
-  uid: 'u1',
-  generation: 1,
-  mode: 'standalone',
-  redis: new Map(),
-  memory: { bytes: undefined, policy: undefined },
-  authSecret: undefined,
-  aclSecret: undefined,
-  rotationKeySecret: undefined,
-  tls: false,
-  replicaMode: undefined,
-  overlapMs: 0,
-  isolation: { enabled: true, apiServerTimeoutMs: 5000, peerTimeoutMs: 5000 },
-  allowDangerous: new Set(),
-  currentPrimary: '',
-  instances: new Map(),
-  problems: [],
-  ...own,
-});
+/** What is told of a key. */
+export const applied = (value: string, message?: string) => ({ state: 'Applied', value, message });
+export const refused = (message: unknown) => expect.objectContaining({ state: 'Refused', message });
 
 export type Spec = Readonly<Record<string, string>>;
 

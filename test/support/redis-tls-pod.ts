@@ -7,6 +7,7 @@ import type { Directive, PrepareContext } from '../../src/agent/redis/steps/step
 import type { TlsReport } from '../../src/agent/redis/steps/tls/report.ts';
 import { createTlsStep, type TlsStep } from '../../src/agent/redis/steps/tls/tls-step.ts';
 import type { ClusterView, InstanceEntry } from '../../src/domain/redis/cluster-view.ts';
+import { clusterView } from './cluster-view.ts';
 import { mountTls, type TlsFiles } from './redis-certificates.ts';
 import { loopbackAddress, startRedis, type TestRedis, tryServerForTests } from './redis-process.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
@@ -54,7 +55,7 @@ class Pod implements TlsPod {
   readonly clock = virtualClock(Date.now());
   readonly events: string[] = [];
   readonly sent: string[] = [];
-  cluster = clusterView({});
+  cluster = clusterView({ tls: true });
   step: TlsStep;
   #redis: TestRedis | undefined;
   #intercepted:
@@ -147,36 +148,13 @@ class Pod implements TlsPod {
   }
 }
 
-/** A RedisCluster with TLS and nothing else. */
-export const clusterView = (more: Partial<ClusterView>): ClusterView => ({
-  name: 'redis',
-  namespace: 'default',
-  uid: 'u',
-  generation: 1,
-  mode: 'standalone',
-  redis: new Map(),
-  memory: { bytes: undefined, policy: undefined },
-  authSecret: undefined,
-  aclSecret: undefined,
-  rotationKeySecret: undefined,
-  tls: true,
-  replicaMode: undefined,
-  overlapMs: 60_000,
-  isolation: { enabled: false, apiServerTimeoutMs: 5_000, peerTimeoutMs: 5_000 },
-  allowDangerous: new Set(),
-  currentPrimary: '',
-  instances: new Map(),
-  problems: [],
-  ...more,
-});
-
 const settingsFor = (
   dir: string,
   { name, host, mode }: { readonly name: string; readonly host: string; readonly mode: RedisAgentSettings['mode'] },
 ): RedisAgentSettings => ({
   clusterName: 'redis',
   podName: name,
-  podNamespace: 'default',
+  podNamespace: 'shop',
   podIp: host,
   mode,
   strict: false,

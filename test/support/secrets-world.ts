@@ -10,6 +10,7 @@ import type { SecretsReport } from '../../src/agent/redis/steps/secrets/secrets-
 import { createSecretsStep, type SecretsStep } from '../../src/agent/redis/steps/secrets/secrets-step.ts';
 import type { PrepareContext, StepContext } from '../../src/agent/redis/steps/step.ts';
 import type { ClusterView, InstanceEntry } from '../../src/domain/redis/cluster-view.ts';
+import { clusterView } from './cluster-view.ts';
 import { type RedisOptions, startRedis, type TestRedis, tryServerForTests } from './redis-process.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
@@ -23,27 +24,6 @@ export function snapshotOf(files: ReadonlyMap<string, string | Buffer>): Snapsho
     },
   };
 }
-
-const CLUSTER: ClusterView = {
-  name: 'redis',
-  namespace: 'shop',
-  uid: 'u1',
-  generation: 1,
-  mode: 'standalone',
-  redis: new Map(),
-  memory: { bytes: undefined, policy: undefined },
-  authSecret: undefined,
-  aclSecret: undefined,
-  rotationKeySecret: undefined,
-  tls: false,
-  replicaMode: undefined,
-  overlapMs: 60_000,
-  isolation: { enabled: true, apiServerTimeoutMs: 5000, peerTimeoutMs: 5000 },
-  allowDangerous: new Set(),
-  currentPrimary: '',
-  instances: new Map(),
-  problems: [],
-};
 
 export interface PodOptions {
   readonly name?: string;
@@ -87,7 +67,7 @@ export class SecretsPod implements AsyncDisposable {
     this.host = options.host;
     this.clock = options.clock ?? virtualClock(Date.parse('2026-01-01T00:00:00Z'));
     this.files = new Map(Object.entries(options.files ?? {}));
-    this.cluster = { ...CLUSTER, ...options.cluster };
+    this.cluster = clusterView(options.cluster);
     mkdirSync(join(this.dir, 'state'));
     this.step = this.#newStep();
   }

@@ -72,7 +72,7 @@ describe('a Redis on a socket', () => {
     const connection = await connect(
       { path: redis.path },
       {
-        timeoutMs: 150,
+        timeoutMs: 1000,
         onLost: () => {
           lost += 1;
         },
@@ -80,13 +80,13 @@ describe('a Redis on a socket', () => {
     );
     process.kill(redis.pid, 'SIGSTOP');
     try {
-      const words = `Redis at ${redis.path} does not answer for 0.15 s`;
+      const words = `Redis at ${redis.path} does not answer for 1 s`;
       const [first, second] = await Promise.all([failure(connection.send('PING')), failure(connection.send('PING'))]);
       expect(first).toBeInstanceOf(RedisUnreachable);
       expect(first).toMatchObject({ message: words, undelivered: false });
       expect(second).toMatchObject({ message: words });
       expect([connection.isOpen, lost]).toEqual([false, 1]);
-      expect(await failure(connect({ path: redis.path }, { timeoutMs: 150 }))).toMatchObject({ message: words });
+      expect(await failure(connect({ path: redis.path }, { timeoutMs: 1000 }))).toMatchObject({ message: words });
     } finally {
       process.kill(redis.pid, 'SIGCONT');
     }
@@ -94,9 +94,9 @@ describe('a Redis on a socket', () => {
   });
 
   it('is not called silent by somebody who was stopped himself', async () => {
-    const connection = await connect({ path: redis.path }, { timeoutMs: 50 });
+    const connection = await connect({ path: redis.path }, { timeoutMs: 500 });
     const answer = connection.send('PING');
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
     expect(await answer).toBe('PONG');
   });
 
@@ -219,7 +219,7 @@ describe('logging in', () => {
     const loading = await startRedis({
       dir: redis.dir,
       directives: [
-        ['key-load-delay', '20000'],
+        ['key-load-delay', '100000'],
         ['loading-process-events-interval-bytes', '1024'],
       ],
     });

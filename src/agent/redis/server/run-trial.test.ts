@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connectRedis } from '../connection/connect.ts';
 import { processesIn } from './processes/process-table.ts';
 import { createTryServer } from './run-trial.ts';
@@ -135,8 +136,8 @@ describe('what Redis refuses, in its own words', () => {
   test('a bad file is found in no time', async () => {
     const began = performance.now();
     for (let i = 0; i < 10; i++) await ping({ directives: [['io-threads', 'abc']] });
-    // Some 10 ms each; twenty times that on a machine with much else to do.
-    expect((performance.now() - began) / 10).toBeLessThan(200);
+    // Some 10 ms each, and never the time that a server has to begin to answer, which is 20 s.
+    expect((performance.now() - began) / 10).toBeLessThan(2000);
   });
 });
 
@@ -178,7 +179,14 @@ describe('an agent that was killed during a trial', () => {
     }
   });
 
-  test('leaves a server, which the next agent clears away', async () => {
+  test('leaves a server, which the next agent clears away', async ({ onTestFinished }) => {
+    // A folder of its own: other test files clear away what they find, too.
+    const own = await mkdtemp('/tmp/t-');
+    vi.stubEnv('TMPDIR', own);
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await rm(own, { recursive: true });
+    });
     const here = import.meta.dirname;
     const script = `
       import { createTryServer } from '${here}/run-trial.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { clusterView } from '../../../../test/support/redis-config.ts';
+import { clusterView } from '../../../../test/support/cluster-view.ts';
 import { ownerOf, parameterOf } from './parameter-names.ts';
 import { lineText, parseStartLine } from './start-line.ts';
 import { wantedConfig } from './wanted.ts';
