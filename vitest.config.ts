@@ -2,7 +2,6 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // Two at a time: the tests of a control plane wait more than they work.
     maxWorkers: 2,
     projects: [
       {
@@ -26,6 +25,10 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.e2e.ts'],
           globalSetup: ['test/e2e/control-plane.ts'],
+          // More than a machine of two cores has: the tests of a control plane wait more than they work.
+          maxWorkers: 3,
+          // Projects that differ in this run one after the other.
+          sequence: { groupOrder: 1 },
           // Each wait has a deadline of its own, and says what it waited for; this is for what has none.
           testTimeout: 300_000,
           hookTimeout: 300_000,

@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { env, pid, stderr } from 'node:process';
+import { join } from 'node:path';
+import { env, execPath, pid, stderr } from 'node:process';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { ControlPlane } from '../support/sandbox.ts';
@@ -7,10 +10,14 @@ import type { ControlPlane } from '../support/sandbox.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     readonly controlPlane: ControlPlane;
+    /** The folder of the bundle. */
+    readonly dist: string;
   }
 }
 
-/** One control plane for the whole run of the e2e tests; a run that was killed is cleared away by the next. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** One control plane, and one bundle, for the whole run of the e2e tests; a run that was killed is cleared away by the next. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const started = performance.now();
   const say = (line: string) => void stderr.write(`sandbox: ${line}\n`);
@@ -36,5 +43,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     token,
     authority: readFileSync(caFile, 'utf8'),
   });
+  // In its folder, with which it goes.
+  const dist = join(dir, 'dist');
+  execFileSync(execPath, ['scripts/build.mjs', dist], { cwd: ROOT });
+  project.provide('dist', dist);
   return () => sandbox.stop();
 }

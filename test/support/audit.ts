@@ -85,12 +85,17 @@ export class Audit {
   }
 
   /** Asks anew with every sighting until the answer is neither false nor undefined. */
-  async until<T>(what: string, condition: () => T | false | undefined, deadlineMs = 60_000): Promise<T> {
+  async until<T>(
+    what: string | (() => string),
+    condition: () => T | false | undefined,
+    deadlineMs = 60_000,
+  ): Promise<T> {
     const deadline = AbortSignal.any([AbortSignal.timeout(deadlineMs), this.#stopping.signal]);
     for (;;) {
       const answer = condition();
       if (answer !== false && answer !== undefined) return answer;
-      if (deadline.aborted) throw new Error(`waited ${deadlineMs} ms in vain: ${what}`);
+      if (deadline.aborted)
+        throw new Error(`waited ${deadlineMs} ms in vain: ${typeof what === 'string' ? what : what()}`);
       await this.#news(deadline);
     }
   }

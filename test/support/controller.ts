@@ -6,15 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { environment } from '../../src/config/load.ts';
 import type { ApiAccess } from '../../src/sandbox/control-plane/api-request.ts';
 import { writeKubeconfig } from '../../src/sandbox/control-plane/write-kubeconfig.ts';
+import { shippedProgram } from './programs.ts';
 import { api, serviceAccountAccess } from './sandbox.ts';
 import { until } from './wait.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const PORT = 9090;
 
 export interface StartOptions {
@@ -23,7 +22,7 @@ export interface StartOptions {
   /** Its own namespace. */
   readonly home: string;
   readonly access: ApiAccess;
-  /** What is run, if not the sources. */
+  /** What is run, if not what is shipped. */
   readonly program?: string;
   /** False: come back at once, for processes that will not become ready. */
   readonly untilReady?: boolean;
@@ -64,7 +63,7 @@ export async function startController(options: StartOptions): Promise<Controller
     ATTUNE_LISTEN_ADDRESS: address,
     ...options.env,
   };
-  const child = spawn(execPath, [options.program ?? MAIN, ...(options.flags ?? [])], {
+  const child = spawn(execPath, [options.program ?? shippedProgram(), ...(options.flags ?? [])], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

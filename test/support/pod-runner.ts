@@ -1,9 +1,9 @@
 import { env, execPath, stderr } from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { connect } from '../../src/kube/auth/connection.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { runPods } from '../../src/sandbox/pods/pod-runner.ts';
+import { shippedProgram } from './programs.ts';
 import { type ControlPlane, controlPlane } from './sandbox.ts';
 
 export interface PodRunner {
@@ -31,7 +31,7 @@ export async function podRunner(options: {
       dir: plane.dir,
       namespace: options.namespace,
       images: options.images ?? ['attune'],
-      program: options.program ?? [execPath, fileURLToPath(new URL('../../src/main.ts', import.meta.url))],
+      program: options.program ?? [execPath, shippedProgram()],
       env,
       say: (line) => void stderr.write(`${line}\n`),
     },

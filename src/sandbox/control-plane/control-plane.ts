@@ -74,7 +74,12 @@ const ARGUMENTS: Readonly<Record<ControlPlaneComponent, (settings: ControlPlaneS
     '--service-cluster-ip-range=10.0.0.0/16',
     '--allow-privileged=true',
     ...(audit
-      ? [`--audit-policy-file=${sandboxFiles(dir).auditPolicy}`, `--audit-log-path=${sandboxFiles(dir).auditLog}`]
+      ? [
+          `--audit-policy-file=${sandboxFiles(dir).auditPolicy}`,
+          `--audit-log-path=${sandboxFiles(dir).auditLog}`,
+          // One file: whoever reads it counts lines.
+          '--audit-log-maxsize=0',
+        ]
       : []),
   ],
   'kube-controller-manager': ({ dir, ports }) => [

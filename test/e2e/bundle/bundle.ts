@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll } from 'vitest';
 import { environment } from '../../../src/config/load.ts';
+import { shippedProgram } from '../../support/programs.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const run = promisify(execFile);
@@ -36,14 +37,13 @@ interface Metafile {
   >;
 }
 
-/** The bundle, made for one test file from the sources as they are. */
+/** The program that is shipped, and a folder of the test file's own. */
 export function bundle() {
   const folder = mkdtempSync(join(tmpdir(), 'attune-bundle-'));
-  const program = join(folder, 'dist', 'attune.mjs');
+  const program = shippedProgram();
   afterAll(() => rmSync(folder, { recursive: true }));
-  beforeAll(() => run(execPath, ['scripts/build.mjs', join(folder, 'dist')], { cwd: ROOT }));
   const call = async (argv: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-    const options = { env: { ...imageEnvironment(), ...env }, timeout: 120_000 };
+    const options = { env: { ...imageEnvironment(), ...env }, timeout: 280_000 };
     return await run(execPath, [program, ...argv], options).then(
       ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
       ({ code, stdout, stderr }) => ({ code: Number(code), stdout: String(stdout), stderr: String(stderr) }),
@@ -53,13 +53,13 @@ export function bundle() {
     program,
     /** Runs it to its end, with the image's variables. */
     call,
-    /** Writes a file beside it, and tells its path. */
+    /** Writes a file, and tells its path. */
     file(name: string, text: string, mode = 0o600): string {
       const path = join(folder, name);
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, text, { mode });
       return path;
     },
-    metafile: (): Metafile => JSON.parse(readFileSync(join(folder, 'dist', 'meta.json'), 'utf8')),
+    metafile: (): Metafile => JSON.parse(readFileSync(join(dirname(program), 'meta.json'), 'utf8')),
   };
 }

@@ -1,18 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { execPath, kill } from 'node:process';
-import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kill } from 'node:process';
+import { expect, test } from 'vitest';
 import { stage } from '../../support/controller.ts';
+import { SOURCES, shippedProgram } from '../../support/programs.ts';
 import { until } from '../../support/wait.ts';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PRELOAD = new URL('burst.mjs', import.meta.url).href;
-const bundle = mkdtempSync(join(tmpdir(), 'attune-burst-'));
-beforeAll(() => void execFileSync(execPath, ['scripts/build.mjs', bundle], { cwd: ROOT }));
-afterAll(() => rmSync(bundle, { recursive: true }));
 
 interface Heap {
   readonly young: number;
@@ -25,11 +17,11 @@ const SHRUNK_MS = 60_000;
 // Left alone it is 128. To load the sources, whose types are stripped, makes it grow before anybody can say anything about
 // it: to 8 as a rule, to 27 on a busy machine.
 test.each([
-  ['the bundle', { program: join(bundle, 'attune.mjs') }, 16],
-  ['the sources', {}, 48],
-])('%s, started by hand, takes little for a burst and gives it back', async (_, what, mostMb) => {
+  ['the bundle', shippedProgram(), 16],
+  ['the sources', SOURCES, 48],
+])('%s, started by hand, takes little for a burst and gives it back', async (_, program, mostMb) => {
   await using at = await stage();
-  await using attune = await at.start([], { ...what, env: { NODE_OPTIONS: `--import=${PRELOAD}` } });
+  await using attune = await at.start([], { program, env: { NODE_OPTIONS: `--import=${PRELOAD}` } });
   kill(attune.pid, 'SIGUSR2');
   const told = () => attune.lines.filter((line) => line.startsWith('{"young"')).map((line) => JSON.parse(line) as Heap);
   const { young, during } = await until(() => told().at(0), { what: 'the burst' });

@@ -1,23 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { execPath, pid } from 'node:process';
-import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { pid } from 'node:process';
+import { expect, test } from 'vitest';
 import { stage } from '../../support/controller.ts';
 import { plantedValue, scanMemory } from '../../support/memory-scan.ts';
 import { rounds } from '../../support/soak.ts';
 import { until } from '../../support/wait.ts';
 import { AUTO, type Moves, movesIn } from '../reloader/moves.ts';
 import { receiver } from '../reloader/receiver.ts';
-
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const bundle = mkdtempSync(join(tmpdir(), 'attune-memory-'));
-// The program of the image.
-beforeAll(() => void execFileSync(execPath, ['scripts/build.mjs', bundle], { cwd: ROOT }));
-afterAll(() => rmSync(bundle, { recursive: true }));
-const program = join(bundle, 'attune.mjs');
 
 const SECRETS = Array.from({ length: 100 }, (_, n) => n);
 const CHANGES = rounds(1, 4);
@@ -56,7 +44,7 @@ test.each(['that it rolls for', 'that it tells a webhook of'] as const)(
     await Promise.all(SECRETS.map((n) => plant(moves, n)));
     for (let n = 0; n < USED; n += USED_BY_EACH) await createUser(moves, n);
     const flags = mode === 'that it rolls for' ? [] : [`--webhook-url=${hook.url}`];
-    await using controller = await at.start(flags, { program });
+    await using controller = await at.start(flags);
     // What these use has to be asked for, one by one.
     await createUser(moves, USED);
     for (let round = 1; round <= CHANGES; round += 1) {

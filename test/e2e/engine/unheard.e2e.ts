@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Audit } from '../../support/audit.ts';
-import { startController } from '../../support/controller.ts';
+import { type Controller, startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { namespace } from '../../support/sandbox.ts';
 import { isObserved, type SourceName } from '../../support/workloads.ts';
@@ -25,12 +25,14 @@ async function unheard() {
   }
   const audit = await Audit.of(shop, ['ConfigMap', 'Secret', 'Job', ...KINDS]);
   const proxy = await faultProxy();
-  const start = () =>
-    startController({
-      home,
-      access: proxy.access,
-      flags: [`--namespaces=${shop}`, '--quiet-period=5s', '--log-level=debug'],
-    });
+  const flags = [`--namespaces=${shop}`, '--quiet-period=5s', '--log-level=debug'];
+  const controllers: Controller[] = [];
+  const start = async () => {
+    const controller = await startController({ home, access: proxy.access, flags });
+    controllers.push(controller);
+    return controller;
+  };
+  const said = () => controllers.map(({ lines }) => lines.join('\n')).join('\n--- and after it\n');
   const judge = () =>
     KINDS.map((kind) => {
       const revisions = revisionsOf(audit, kind, 'web');
@@ -38,7 +40,10 @@ async function unheard() {
       return { kind, rolled: revisions.length - 1, surplus, missed };
     });
   const untilRolled = (times: number) =>
-    audit.until(`all were rolled ${times} times`, () => judge().every(({ rolled }) => rolled >= times));
+    audit.until(
+      () => `all were rolled ${times} times, and there are ${JSON.stringify(judge())}; ${said()}`,
+      () => judge().every(({ rolled }) => rolled >= times),
+    );
 
   // Of a rollout that its controller has not counted yet nobody can tell later whether the Secret was there before it.
   const isCounted = (kind: (typeof KINDS)[number]) => kind === 'CronJob' || isObserved(audit.latest(kind, 'web'));

@@ -164,7 +164,8 @@ describe.each(['example.yaml', 'example-sidecar.yaml'])('the Role of %s', (file)
     const only = `fieldSelector=metadata.name%3D${name}`;
     expect((await account.list(`${clusters}?${only}`)).map(({ metadata }) => metadata.name)).toEqual([name]);
     // The whole of a watch of one object, to which nothing happens, is one event.
-    expect(await account.get(`${clusters}?${only}&watch=true&timeoutSeconds=1`)).toMatchObject({ type: 'ADDED' });
+    const watched = () => account.get(`${clusters}?${only}&watch=true&timeoutSeconds=1`);
+    expect(await until(watched, { what: 'a watch that begins in time' })).toMatchObject({ type: 'ADDED' });
     const status = { instancesStatus: { [`${name}-0`]: { role: 'master' } } };
     expect((await account.patch(`${clusters}/${name}/status`, { status }))['status']).toEqual(status);
     expect((await account.get(`/api/v1/namespaces/${space}/pods/peer`)).metadata.name).toBe('peer');

@@ -33,6 +33,7 @@ describe.concurrent('a fence', () => {
     await cluster.until(node.name, isRunning, 'running again');
     expect(await node.send('GET', 'colour')).toBe('green');
     expect(await node.config('min-replicas-to-write')).toBe('0');
+    await cluster.untilEvent('InstanceFenced');
     expect((await cluster.reasons()).filter((reason) => reason === 'InstanceFenced')).toHaveLength(1);
   });
 
@@ -75,7 +76,7 @@ describe.concurrent('a fence', () => {
   });
 
   it('with a data folder that cannot be written: no write is accepted at once, and Redis ends within the deadline', async () => {
-    const cluster = await world.cluster({ flags: ['--stop-timeout=3s'] });
+    const cluster = await world.cluster({ flags: ['--stop-timeout=6s'] });
     const node = cluster.node(0);
     await cluster.start();
     await node.send('SET', 'colour', 'green');

@@ -158,7 +158,7 @@ export class RedisNode {
 
   ask(path: string, method = 'GET'): Promise<{ readonly status: number; readonly body: string }> {
     return new Promise((resolve, reject) => {
-      const options = { host: this.address, port: 8080, path, method, agent: false, timeout: 10_000 };
+      const options = { host: this.address, port: 8080, path, method, agent: false, timeout: 30_000 };
       const sent = get(options, (answer) => {
         let body = '';
         answer.setEncoding('utf8');

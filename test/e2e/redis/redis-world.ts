@@ -10,9 +10,9 @@ import { FENCED_INSTANCES } from '../../../src/api/redis-cluster/annotations.ts'
 import type { InstanceEntry } from '../../../src/domain/redis/cluster-view.ts';
 import type { ApiAccess } from '../../../src/sandbox/control-plane/api-request.ts';
 import { installKinds } from '../../support/crds.ts';
+import { shippedProgram } from '../../support/programs.ts';
 import { type AnyObject, api, controlPlane, namespace, serviceAccountAccess } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { bundle } from '../bundle/bundle.ts';
 import { RedisNode } from './redis-node.ts';
 
 const example = parseAllDocuments(
@@ -44,18 +44,16 @@ export type Secrets = Readonly<Record<string, Readonly<Record<string, string | B
 /** A namespace for the RedisClusters of a test file. */
 export class RedisWorld {
   readonly namespace: string;
-  readonly #program: string;
   readonly #clearing: (() => Promise<void>)[] = [];
 
-  private constructor(name: string, program: string) {
+  private constructor(name: string) {
     this.namespace = name;
-    this.#program = program;
   }
 
   /** Once per file. What runs is what is shipped: the bundle. */
   static async create(prefix: string): Promise<RedisWorld> {
     await installKinds(['RedisCluster']);
-    const world = new RedisWorld(await namespace(prefix), bundle().program);
+    const world = new RedisWorld(await namespace(prefix));
     afterAll(() => Promise.all(world.#clearing.map((clear) => clear())).then(() => undefined));
     return world;
   }
@@ -83,7 +81,7 @@ export class RedisWorld {
         name: `${name}-${at}`,
         folder: join(folder, String(at)),
         access,
-        program: [execPath, ...IMAGE_FLAGS, this.#program],
+        program: [execPath, ...IMAGE_FLAGS, shippedProgram()],
         flags: options.flags ?? [],
       });
       await mkdir(node.folders.data, { recursive: true });
@@ -238,7 +236,8 @@ export class TestCluster {
 
 /** Requests that somebody sent to the shared control plane, from its audit log. */
 export function auditOf(user: string): readonly AuditLine[] {
-  const lines = readFileSync(controlPlane().auditLog, 'utf8').split('\n');
+  // The last line may still be on its way to the file.
+  const lines = readFileSync(controlPlane().auditLog, 'utf8').split('\n').slice(0, -1);
   return lines.flatMap((line) => {
     if (!line.includes(user)) return [];
     const entry = JSON.parse(line) as AuditLine;

@@ -32,6 +32,9 @@ async function withLiveValues(cluster: TestCluster): Promise<void> {
   await cluster.spec({ redis: { maxmemory: '96mb' } });
   for (const node of cluster.nodes)
     await until(async () => (await node.config('maxmemory')) === MAXMEMORY, { what: `${node.name} 96mb` });
+  // What the status says is in the start file too.
+  for (const { name } of cluster.nodes)
+    await cluster.until(name, ({ config }) => config?.['maxmemory']?.value === MAXMEMORY, '96mb');
 }
 
 /** Kills agent and Redis of each pod in turn, and looks at it as soon as it is back. */
@@ -46,7 +49,7 @@ async function killEach(cluster: TestCluster, check: (node: RedisNode) => Promis
     expect(await until(() => node.config('maxmemory'), { what: `${node.name} answers` })).toBe(MAXMEMORY);
     await check(node);
     await untilLinked(cluster);
-    expect(await node.send('GET', 'colour')).toBe('green');
+    await until(async () => (await node.send('GET', 'colour')) === 'green', { what: `the data at ${node.name}` });
   }
 }
 

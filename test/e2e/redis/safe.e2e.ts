@@ -175,12 +175,13 @@ describe.concurrent('safe', () => {
     await cluster.setPodIp(other.name, node.address);
     await node.project({});
     await isTold(`has this pod's own address`);
-    await cluster.setPodIp(other.name, other.address);
     const pod = `/api/v1/namespaces/${cluster.namespace}/pods/${other.name}`;
     await api().patch(pod, { metadata: { finalizers: ['attune.dev/held'] } });
     await api().delete(pod);
     await cluster.status({ currentPrimary: 'nobody' });
     await isTold('"nobody", which does not exist');
+    // Not before it is being deleted, nor while it is named: a pass in between would follow it.
+    await cluster.setPodIp(other.name, other.address);
     await cluster.status({ currentPrimary: other.name });
     await isTold(`pod ${other.name} is being deleted`);
     await api().patch(pod, { metadata: { finalizers: null } });
@@ -221,18 +222,20 @@ describe.concurrent('safe', () => {
     const { resourceVersion } = (await cluster.get()).metadata;
     for (let round = 0; round < 3; round += 1) await anotherPass(node);
     expect((await cluster.get()).metadata.resourceVersion).toBe(resourceVersion);
+    await cluster.untilEvent('InstanceFenced');
     expect(await told(cluster, 'InstanceFenced')).toBe(1);
   });
 
   it('A12 a Redis that loads its data gets settings and password though its role has to wait', async () => {
-    const slowly = { 'key-load-delay': '5000', 'loading-process-events-interval-bytes': '1024' };
+    // Each key is as long as that interval: else a command would wait for dozens of them.
+    const slowly = { 'key-load-delay': '5000', 'loading-process-events-interval-bytes': '1024', rdbcompression: 'no' };
     const spec = { ...auth, redis: slowly };
     const cluster = await world.cluster({ pods: 2, spec, secrets: password('one') });
     const [node, other] = [cluster.node(0), cluster.node(1)];
     node.credentials.unshift({ user: 'default', password: 'two' }, { user: 'default', password: 'one' });
     node.start();
     await cluster.until(node.name, ({ state }) => state === 'Running', 'Running');
-    await node.send('EVAL', "for i = 1, 4000 do redis.call('SET', 'k' .. i, string.rep('x', 64)) end", '0');
+    await node.send('EVAL', "for i = 1, 4000 do redis.call('SET', 'k' .. i, string.rep('x', 1024)) end", '0');
     await node.send('BGREWRITEAOF');
     await until(async () => (await infoOf(node, 'persistence')).get('aof_rewrite_in_progress') === '0', {
       what: 'all in one file',
@@ -262,7 +265,7 @@ describe.concurrent('safe', () => {
     const node = await started(cluster, 'one');
     for (const next of ['two', 'three', 'four']) {
       await node.project(password(next));
-      await until(() => letsIn({ path: node.socket }, next), { what: `password ${next}`, deadlineMs: 15_000 });
+      await until(() => letsIn({ path: node.socket }, next), { what: `password ${next}` });
     }
   });
 
@@ -272,14 +275,14 @@ describe.concurrent('safe', () => {
     await cluster.status({ instancesStatus: { other: { replicationOffset: 1 } } });
     await anotherPass(node);
     const before = await passes(node);
-    for (let offset = 2; offset <= 40; offset += 1) {
+    for (let offset = 2; offset <= 200; offset += 1) {
       const own = { lastSeenAt: new Date(offset * 1e9).toISOString() };
       await cluster.status({ instancesStatus: { other: { replicationOffset: offset }, [node.name]: own } });
     }
     await cluster.spec({ redis: { timeout: '77' } });
     await configOf(node, 'timeout', '77');
-    // The spec's own, and one for a number that waited.
-    expect((await passes(node)) - before).toBeLessThanOrEqual(3);
+    // The spec's own, one for a number that waited, and what still was to come of the pass before.
+    expect((await passes(node)) - before).toBeLessThanOrEqual(6);
   });
 
   it('A15 in sentinel mode a running Redis keeps the role that Sentinel gave it', async () => {

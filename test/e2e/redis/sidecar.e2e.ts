@@ -191,6 +191,7 @@ describe.concurrent('beside a Redis of somebody else', () => {
     const { connected, message } = await cluster.until(node.name, isFenced, 'fenced');
     expect(connected).toBe(false);
     expect(message).toContain('writes are closed');
+    await isConfig(redis, 'min-replicas-to-write', '1000');
     const isClosed = () => expect(redis.send('SET', 'colour', 'red')).rejects.toThrow('NOREPLICAS');
     await isClosed();
     expect(await redis.send('GET', 'colour')).toBe('green');

@@ -7,7 +7,7 @@ import { faultProxy } from '../../support/proxy.ts';
 import { makeRedisAuthority, makeRedisLeaf, tlsFiles } from '../../support/redis-certificates.ts';
 import { ApiRefusal, api } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { calls, infoOf } from './looks.ts';
+import { anotherPass, calls, infoOf } from './looks.ts';
 import type { RedisNode } from './redis-node.ts';
 import { auditOf, RedisWorld, type TestCluster } from './redis-world.ts';
 
@@ -234,7 +234,7 @@ describe.concurrent('the pages of an agent', () => {
   });
 
   it('a primary that is cut off from API server and peers is not healthy, and is again when it is not', async () => {
-    const primaryIsolation = { apiServerTimeout: '500ms', peerTimeout: '500ms' };
+    const primaryIsolation = { apiServerTimeout: '500ms', peerTimeout: '5s' };
     const cluster = await world.cluster({ pods: 2, spec: { primaryIsolation, redis: atOnce } });
     const [primary, replica] = [cluster.node(0), cluster.node(1)];
     const kubeconfig = join(primary.folders.projected, '..', 'by-proxy');
@@ -243,6 +243,8 @@ describe.concurrent('the pages of an agent', () => {
     replica.start();
     await cluster.until(replica.name, isLinked, 'linked');
     await cluster.until(primary.name, ({ connectedReplicas }) => connectedReplicas === 1, 'with a replica');
+    // One that knows of the replica: by its address it is asked later.
+    await anotherPass(primary);
     const health = async (node: RedisNode) => (await node.ask('/healthz')).status;
     expect(await health(primary)).toBe(200);
     proxy.setRules([{ fault: { type: 'silence' } }]);

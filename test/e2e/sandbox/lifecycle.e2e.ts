@@ -5,11 +5,11 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { identityOf, isAlive } from '../../../src/runtime/process-identity.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/binaries.ts';
 import { daemonsIn } from '../../../src/sandbox/processes/daemon.ts';
+import { SOURCES } from '../../support/programs.ts';
 import { api, ownControlPlane, type Program, runProgram } from '../../support/sandbox.ts';
 import { rounds } from '../../support/soak.ts';
 import { until } from '../../support/wait.ts';
@@ -17,10 +17,9 @@ import { until } from '../../support/wait.ts';
 // A place of its own, so that nothing here meets the sandboxes of others.
 const state = mkdtempSync(join(tmpdir(), 'attune-lifecycle-'));
 const folder = (name: string) => join(state, 'attune', 'sandbox', name);
-const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 const sandbox = (...args: readonly string[]): Program =>
-  runProgram([execPath, main, 'sandbox', ...args], { XDG_STATE_HOME: state });
+  runProgram([execPath, SOURCES, 'sandbox', ...args], { XDG_STATE_HOME: state });
 
 async function succeed(...args: readonly string[]): Promise<string> {
   const program = sandbox(...args);

@@ -103,8 +103,8 @@ it('§1.2 config, secrets, TLS are not fatal: each is logged, and what comes aft
 
   // Secrets fail: certificates and status follow.
   expect(said(node, /secrets could not be reconciled/)).toBe(0);
-  await node.mountTls(await leaf());
   await log.clear();
+  await node.mountTls(await leaf());
   await cluster.spec({ redis: null, authSecret: { name: 'never-projected' } });
   await passed(cluster, node);
   expect(said(node, /level=error.*secrets could not be reconciled.*never-projected\/password/)).toBeGreaterThan(0);
@@ -113,8 +113,8 @@ it('§1.2 config, secrets, TLS are not fatal: each is logged, and what comes aft
 
   // Certificates fail: the status follows.
   const [one, other] = [await leaf(), await leaf()];
-  await node.mountTls({ ...one, 'tls.key': other['tls.key'] });
   expect(said(node, /TLS could not be reconciled/)).toBe(0);
+  await node.mountTls({ ...one, 'tls.key': other['tls.key'] });
   await passed(cluster, node);
   expect(said(node, /level=error.*TLS could not be reconciled/)).toBeGreaterThan(0);
   expect(said(node, FAILED)).toBe(0);

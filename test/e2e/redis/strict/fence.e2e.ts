@@ -14,14 +14,14 @@ it('F1, F2, F3, F4 whoever is named is stopped by one SIGINT and does nothing mo
   expect((await node.ask('/readyz')).status).toBe(200);
   const patches = () =>
     auditOf(`system:serviceaccount:${cluster.namespace}:${cluster.name}`).filter(({ verb }) => verb === 'patch').length;
-  const before = patches();
+  const before = await until(() => patches() || undefined, { what: 'the first write in the audit log' });
   await cluster.patch({
     metadata: { annotations: { [KEY]: JSON.stringify(['somebody-else', node.name]) } },
     spec: { redis: { hz: '12' } },
   });
   await cluster.status({ ...mark(node), currentPrimary: 'nobody' });
   await until(() => node.servers.length === 0, { what: 'Redis stopped' });
-  expect(said(node, /level=info.*Pod is fenced, stopping redis-server/)).toBe(1);
+  await untilSaid(node, /level=info.*Pod is fenced, stopping redis-server/);
   await untilSaid(node, /Received SIGINT scheduling shutdown/);
   await untilSaid(node, /Redis is now ready to exit, bye bye/);
 
@@ -35,6 +35,7 @@ it('F1, F2, F3, F4 whoever is named is stopped by one SIGINT and does nothing mo
   expect(await isMarked(cluster, node)).toBe(true);
   expect(await cluster.entry(node.name)).toMatchObject({ role: 'master', connected: true });
   expect(patches()).toBe(before);
+  expect(said(node, /Pod is fenced, stopping redis-server/)).toBe(1);
   expect(said(node, /SIGINT|insist/)).toBe(1);
   expect(said(node, /pass failed/)).toBe(0);
   expect((await node.ask('/readyz')).status).toBe(503);

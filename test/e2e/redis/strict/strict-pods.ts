@@ -109,15 +109,16 @@ export class CommandLog {
   }
 
   /** As long as ten of the passes of {@link IMPATIENT} would take; gives what was sent in that time. */
-  async silence(): Promise<readonly string[]> {
+  async silence(ms = 500): Promise<readonly string[]> {
     await this.clear();
-    await this.#node.send('XREAD', 'BLOCK', '500', 'STREAMS', 'nobody-writes-here', '$');
+    await this.#node.send('XREAD', 'BLOCK', String(ms), 'STREAMS', 'nobody-writes-here', '$');
     return await this.words();
   }
 
   /** When no pass is under way or due any more; the log is empty then. */
   async quiet(): Promise<void> {
-    await until(async () => (await this.silence()).length === 0, { what: 'no passes without a change' });
+    // Between two commands a pass may wait for the disk, or for the API server.
+    await until(async () => (await this.silence(2000)).length === 0, { what: 'no passes without a change' });
   }
 }
 
