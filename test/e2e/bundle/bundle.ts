@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
@@ -37,10 +37,11 @@ interface Metafile {
   >;
 }
 
-/** The program that is shipped, and a folder of the test file's own. */
+/** What is shipped, in a folder of the test file's own, as in that of the image. */
 export function bundle() {
   const folder = mkdtempSync(join(tmpdir(), 'attune-bundle-'));
-  const program = shippedProgram();
+  const program = join(folder, 'dist', 'attune.mjs');
+  cpSync(dirname(shippedProgram()), dirname(program), { recursive: true });
   afterAll(() => rmSync(folder, { recursive: true }));
   const call = async (argv: readonly string[], env: Readonly<Record<string, string>> = {}) => {
     const options = { env: { ...imageEnvironment(), ...env }, timeout: 280_000 };
@@ -53,7 +54,7 @@ export function bundle() {
     program,
     /** Runs it to its end, with the image's variables. */
     call,
-    /** Writes a file, and tells its path. */
+    /** Writes a file beside it, and tells its path. */
     file(name: string, text: string, mode = 0o600): string {
       const path = join(folder, name);
       mkdirSync(dirname(path), { recursive: true });
