@@ -210,7 +210,9 @@ export class Evidence {
     const source = sources.get(ref);
     // It was there, and may have been when the workload began.
     if (!source && sources.movedAt(ref) > foundAfter) return UNKNOWN;
-    const { editedAt, bornAt = '' } = source ?? {};
+    const { bornAt = '' } = source ?? {};
+    // An edit in the very second of the creation leaves no time of its own, but it was seen.
+    const editedAt = source?.editedAt ?? (sources.formerly(ref) === UNKNOWN ? bornAt : undefined);
     // Within one second a source is created before who uses it, and edited afterwards.
     const isLater = editedAt === undefined ? bornAt > createdAt : editedAt >= createdAt;
     const isMoved = sources.since(ref) > foundAfter && isLater && this.isOfOurTime(ref);

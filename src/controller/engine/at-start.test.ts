@@ -203,6 +203,18 @@ test.each([
   expect(world.waits()).toEqual(waits);
 });
 
+test('a workload that only a listing shows, and a source edited in the second in which both were created', () => {
+  const bornAt = web(25).createdAt;
+  for (const isReadLater of [false, true]) {
+    const world = setUp();
+    world.sources.put({ ...source('A', 5), bornAt, ...(isReadLater && { fingerprint: undefined }) }, false);
+    world.engine.begin();
+    world.put({ ...source('B', 20), bornAt });
+    world.engine.workloadSeen(web(25), 'list');
+    expect(world.waits()).toEqual(['ConfigMap/app']);
+  }
+});
+
 test.each([
   ['before the ledger was written: it was edited since', '2026-01-01T10:00:05Z', 8, ['ConfigMap/app']],
   ['before the ledger was written, and heard of', '2026-01-01T10:00:05Z', 9, []],
