@@ -20,6 +20,8 @@ let socket = '';
 export let ends: ServerEnd[] = [];
 /** What the agents have written to their logs. */
 export let logged = '';
+/** Which test runs: what the agents of one before it still hear, of servers that were killed at its end, is not this one's. */
+let turn = 0;
 /** Other processes that are to end with the test. */
 export const others: number[] = [];
 
@@ -29,6 +31,7 @@ beforeEach(async () => {
   socket = join(root, 's');
   ends = [];
   logged = '';
+  turn += 1;
 });
 
 /** Every redis-server on the data folder, whoever started it. */
@@ -66,13 +69,20 @@ export const settings = (changes: Partial<RedisAgentSettings> = {}): RedisAgentS
 });
 
 /** An agent that has just come, and knows only what is on disk. */
-export const agent = (changes: Partial<RedisAgentSettings> = {}): ServerProcess =>
-  new ServerProcess({
+export function agent(changes: Partial<RedisAgentSettings> = {}): ServerProcess {
+  const own = turn;
+  const write = (line: string): void => {
+    if (own === turn) logged += line;
+  };
+  return new ServerProcess({
     settings: settings(changes),
-    log: createLog({ format: '', level: 'debug', write: (line) => (logged += line), now: () => 0 }),
+    log: createLog({ format: '', level: 'debug', write, now: () => 0 }),
     clock: systemClock,
-    onEnd: (end) => ends.push(end),
+    onEnd: (end) => {
+      if (own === turn) ends.push(end);
+    },
   });
+}
 
 export const startFile = (...more: readonly (readonly [string, string])[]): string =>
   renderStartFile([
