@@ -17,6 +17,13 @@ beforeEach(async () => {
 });
 afterEach(() => pod[Symbol.asyncDispose]());
 
+/** Its Redis runs with the first leaf, and the first pass is over. */
+export async function begin(): Promise<void> {
+  await pod.start();
+  await pod.apply();
+  pod.sent.length = 0;
+}
+
 export const served = async (): Promise<string> => (await lookAt({ host: pod.host, port: 6379 })).leaf;
 export const writes = (): readonly string[] => pod.sent.filter((line) => !/^(CONFIG GET|INFO)\b/.test(line));
 export const running = async (): Promise<string> =>

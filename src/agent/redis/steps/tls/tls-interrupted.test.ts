@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRedisLeaf, tlsFiles } from '../../../../../test/support/redis-certificates.ts';
 import {
+  begin,
   first,
   other,
   pod,
@@ -15,11 +16,7 @@ import {
 import { RedisUnreachable } from '../../connection/redis.ts';
 
 describe('whatever happens meanwhile', () => {
-  beforeEach(async () => {
-    await pod.start();
-    await pod.apply();
-    pod.sent.length = 0;
-  });
+  beforeEach(begin);
 
   it('killed before CONFIG SET: the next agent does it', async () => {
     await pod.mount(tlsFiles(second, root));

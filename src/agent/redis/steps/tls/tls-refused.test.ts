@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeRedisAuthority, makeRedisLeaf, tlsFiles } from '../../../../../test/support/redis-certificates.ts';
 import {
+  begin,
   DAY_MS,
   first,
   other,
@@ -15,11 +16,7 @@ import {
 import { RedisRefusal } from '../../connection/redis.ts';
 
 describe('bad certificates', () => {
-  beforeEach(async () => {
-    await pod.start();
-    await pod.apply();
-    pod.sent.length = 0;
-  });
+  beforeEach(begin);
 
   it.each([
     ['without key', async () => ({ ...tlsFiles(second, root), 'tls.key': undefined }), 'tls.key is missing'],

@@ -3,7 +3,17 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clusterView } from '../../../../../test/support/cluster-view.ts';
 import { makeRedisIntermediate, makeRedisLeaf, tlsFiles } from '../../../../../test/support/redis-certificates.ts';
-import { DAY_MS, first, other, pod, root, second, served, writes } from '../../../../../test/support/tls-step-world.ts';
+import {
+  begin,
+  DAY_MS,
+  first,
+  other,
+  pod,
+  root,
+  second,
+  served,
+  writes,
+} from '../../../../../test/support/tls-step-world.ts';
 import { connectRedis } from '../../connection/connect.ts';
 import { CertificatesUnusable } from './prepare.ts';
 
@@ -98,11 +108,7 @@ describe('the start', () => {
 });
 
 describe('a new leaf', () => {
-  beforeEach(async () => {
-    await pod.start();
-    await pod.apply();
-    pod.sent.length = 0;
-  });
+  beforeEach(begin);
 
   it('A4, T3, T4: one CONFIG SET of all three, proven by a handshake, then the event', async () => {
     await pod.mount(tlsFiles(second, root));
