@@ -79,38 +79,6 @@ describe('imports follow the table', () => {
   });
 });
 
-const MOST_FILES = 12;
-const MEDIAN_LINES = 100;
-const MOST_LINES = 300;
-
-/** Folders with too many files, and how many each has. */
-function crowdedFolders(paths: readonly string[]): Readonly<Record<string, number>> {
-  const counts = new Map<string, number>();
-  for (const path of paths) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
-  return Object.fromEntries([...counts].filter(([, count]) => count > MOST_FILES));
-}
-
-const linesOf = (text: string): number => text.trimEnd().split('\n').length;
-
-/** Of an even number of values the lower of the two in the middle. */
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
-
-describe('files and folders stay small', () => {
-  it(`no folder has more than ${MOST_FILES} files`, () => {
-    expect(crowdedFolders(files)).toEqual({});
-  });
-
-  it(`half of the files have at most ${MEDIAN_LINES} lines`, () => {
-    expect(median([...sources.values()].map(linesOf))).toBeLessThanOrEqual(MEDIAN_LINES);
-  });
-
-  it(`no file has more than ${MOST_LINES} lines`, () => {
-    const long = [...sources].filter(([, text]) => linesOf(text) > MOST_LINES);
-    expect(long.map(([file, text]) => `${file}: ${linesOf(text)}`)).toEqual([]);
-  });
-});
-
 /** All that the model may use at run time from outside `api`, `domain`, `runtime` and itself: none of it writes anywhere. */
 const MODEL_VALUES: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': ['createHash'],
@@ -211,14 +179,6 @@ describe('the test itself sees', () => {
     ['a read', 'await client.get(CONFIG_MAPS, ref); seen.delete(ref);'],
   ])('no harm in %s', (_, text) => {
     expect(writingIn('model/verdicts.ts', text)).toEqual([]);
-  });
-
-  it('crowded folders, and files by their lines', () => {
-    const paths = Array.from({ length: MOST_FILES }, (_, index) => `kube/${index}.ts`);
-    expect(crowdedFolders([...paths, 'kube/wire/one.ts'])).toEqual({});
-    expect(crowdedFolders([...paths, 'kube/one.ts'])).toEqual({ kube: MOST_FILES + 1 });
-    expect(linesOf('one\ntwo\n')).toBe(2);
-    expect([median([3, 1, 2]), median([4, 1, 3, 2])]).toEqual([2, 2]);
   });
 
   it('no import in a comment', () => {

@@ -1,6 +1,6 @@
 import type { Resource } from '../api/resources.ts';
 import { admit } from '../domain/admission/admit.ts';
-import type { AdmissionRequest, AdmissionRules, Answer } from '../domain/admission/request.ts';
+import type { AdmissionRules } from '../domain/admission/request.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import { retryTransient } from '../kube/retry-transient.ts';
@@ -18,6 +18,7 @@ import { type Endpoint, hostsOf } from './endpoint.ts';
 import { addressOf, probe } from './probe.ts';
 import { keepRegistered } from './registration/registration.ts';
 import { createLiveHash } from './serve/live-hash.ts';
+import type { ReviewerDeps } from './serve/reviewer.ts';
 import { type AdmissionServer, createAdmissionServer } from './serve/server.ts';
 
 export interface AdmissionSettings {
@@ -35,7 +36,7 @@ export interface AdmissionSettings {
 
 export interface AdmissionDeps {
   readonly settings: AdmissionSettings;
-  readonly rules: Omit<AdmissionRules, 'ownUsername'>;
+  readonly rules: Omit<AdmissionRules, 'ownUsername' | 'isOwnHash'>;
   /** Where the Service and the Secret of the certificate are. */
   readonly ownNamespace: string;
   /** Both halves of Attune have to come to the same digests. */
@@ -78,10 +79,10 @@ export class Admission {
     const stopped = abortOf(signal).then(() => {
       this.#isEnding = true;
     });
-    const decide = await Promise.race([this.#decision(signal), stopped]);
-    if (!decide) return;
+    const decision = await Promise.race([this.#decision(signal), stopped]);
+    if (!decision) return;
     const { listen } = settings;
-    const server = createAdmissionServer({ ...this.#deps, listen, admit: decide, isReady: () => this.isReady() });
+    const server = createAdmissionServer({ ...this.#deps, ...decision, listen, isReady: () => this.isReady() });
     await Promise.race([this.#tend(server, signal), stopped]);
     if (this.#listening !== undefined) {
       // API servers learn with a delay that this replica goes, and send requests until then.
@@ -91,7 +92,7 @@ export class Admission {
     await server.stop();
   }
 
-  async #decision(signal: AbortSignal): Promise<(request: AdmissionRequest) => Promise<Answer>> {
+  async #decision(signal: AbortSignal): Promise<Pick<ReviewerDeps, 'admit' | 'readHash'>> {
     const { client, clock, log, rules } = this.#deps;
     let told = '';
     const retrying = ({ message }: KubeError): void => {
@@ -102,8 +103,12 @@ export class Admission {
     const ledgerKey = await retryTransient(() => this.#deps.ledgerKey(signal), patience);
     const ownUsername = await retryTransient(() => ownServiceAccount(client, signal), patience);
     const parser = createObjectParser({ ...rules, ...ledgerKey });
-    const currentHash = createLiveHash({ ...this.#deps, parser, mayStore: ledgerKey.mayStore });
-    return (request) => admit(request, { ...rules, ownUsername }, currentHash);
+    const { contentHash } = ledgerKey;
+    const isOwnHash = (hash: string): boolean => contentHash?.madeHash(hash) ?? true;
+    return {
+      admit: (request, hash) => admit(request, { ...rules, ownUsername, isOwnHash }, hash),
+      readHash: createLiveHash({ ...this.#deps, parser, contentHash }),
+    };
   }
 
   /** Keeps certificate and registration in order, until aborted. */
@@ -130,9 +135,9 @@ export class Admission {
         failurePolicy: settings.failurePolicy,
         // What the Secret says, because another replica may have renewed it.
         bundle: () => (settings.certDir === '' ? storedBundle(client, this.#cert) : (this.#certificate?.bundle ?? '')),
-        probe: async () => {
+        probe: async (bundle) => {
           const address = addressOf(this.#endpoint);
-          const status = await probe(address, this.#endpoint, this.#certificate?.bundle ?? '', signal);
+          const status = await probe(address, this.#endpoint, bundle, signal);
           if (status !== 200) throw new Error(`${address.host}:${address.port} says that it is not ready (${status})`);
         },
         onBundleChange: (changed) => {
@@ -154,7 +159,7 @@ export class Admission {
     while (!this.#isTested && !signal.aborted && this.#certificate === next) {
       try {
         // For whom a certificate from files is meant, those who gave it know: by which name they register it is their choice.
-        await probe(self, this.#endpoint, settings.certDir === '' ? next.bundle : '', signal);
+        await probe(self, this.#endpoint, settings.certDir === '' ? next.bundle : undefined, signal);
         this.#isTested = true;
         log.info('admission is ready', { port });
       } catch (error) {

@@ -12,6 +12,7 @@ export interface Endpoint {
 }
 
 const PATH = '/mutate';
+const DEFAULT_NAME = 'attune-admission';
 
 /** What a certificate has to be for: the Service under every name that anybody may call it by, or the URL's host. */
 export function hostsOf({ name, namespace, url }: Endpoint): readonly string[] {
@@ -33,6 +34,12 @@ export function placeOf({ service, url }: JsonObject): string {
   if (typeof url === 'string') return url;
   const { namespace, name, port = 443, path = '' } = (service ?? {}) as Record<string, unknown>;
   return `Service ${namespace}/${name}, port ${port}, path ${path}`;
+}
+
+/** The command that registers the endpoint. */
+export function installCommand({ name, namespace, url }: Endpoint): string {
+  const env = name === DEFAULT_NAME ? '' : `ATTUNE_ADMISSION_NAME=${name} `;
+  return `${env}attune admission install ${url === '' ? `-n ${namespace}` : `--admission-url=${url}`}`;
 }
 
 export const isAddress = (host: string): boolean => /^[\d.]+$/.test(host) || isIPv6(host);

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { https } from '../runtime/node-http.ts';
 import { type Endpoint, hostsOf } from './endpoint.ts';
 
@@ -19,24 +19,34 @@ export function addressOf(endpoint: Endpoint): Address {
   return { host, port: Number(new URL(url).port || 443) };
 }
 
+/** The endpoint answers, and its certificate is not one that the bundle vouches for. */
+export class Untrusted extends Error {}
+
 /**
  * Asks for `/readyz` over TLS as the API server would ask, with nothing but the bundle to trust, and gives the status.
- * Without a bundle somebody else vouches for the certificate, and any is taken.
+ * Rejects with `Untrusted` if that is not enough. Without a bundle any certificate is taken.
  */
-export function probe(address: Address, endpoint: Endpoint, bundle: string, signal: AbortSignal): Promise<number> {
+export function probe(
+  address: Address,
+  endpoint: Endpoint,
+  bundle: string | undefined,
+  signal: AbortSignal,
+): Promise<number> {
   // Ours has the names of the endpoint, wherever we connect to.
   const { host: identity } = addressOf(endpoint);
-  const checked = {
-    ca: bundle,
+  const trust = {
+    rejectUnauthorized: false,
+    ...(bundle !== undefined && { ca: bundle }),
     checkServerIdentity: (_: string, shown: PeerCertificate) => checkServerIdentity(identity, shown),
   };
-  const trust = bundle === '' ? { rejectUnauthorized: false } : checked;
   // An address is no name that a greeting may hold.
   const servername = isIP(identity) === 0 ? identity : '';
   return new Promise((resolve, reject) => {
     const options = { ...address, servername, path: '/readyz', agent: false, timeout: PROBE_MS, signal, ...trust };
     const asked = https.request(options, (answer) => {
       answer.resume();
+      const { authorized, authorizationError: why } = answer.socket as TLSSocket;
+      if (bundle !== undefined && !authorized) reject(new Untrusted(String(why)));
       resolve(answer.statusCode ?? 0);
     });
     asked.on('timeout', () => asked.destroy(new Error(`no answer within ${PROBE_MS} ms`)));

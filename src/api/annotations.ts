@@ -39,6 +39,8 @@ export const DEFAULT_KEYS: AnnotationKeys = {
 
 export const ROLLOUT_STRATEGY = 'reloader.stakater.com/rollout-strategy';
 export const LAST_RELOADED_FROM = 'reloader.stakater.com/last-reloaded-from';
+/** Written by reloader-operator. Nobody reads it. */
+export const LAST_RELOAD = 'reloader.stakater.com/last-reload';
 
 /** SAP pod-reloader's keys: no flag renames them. */
 export const SAP_LISTS = {

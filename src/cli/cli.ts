@@ -1,5 +1,6 @@
 import { nearest } from '../config/nearest.ts';
 import { commandWord } from './command-word.ts';
+import { guardedIo } from './terminal/guarded-io.ts';
 import type { Io } from './terminal/io.ts';
 
 interface Command {
@@ -62,7 +63,8 @@ attune help COMMAND tells more. Flags without a command are the controller's.
  * Runs one command line and returns the exit code. Upstream ignores words after its flags, and so do we in a pod or a
  * script that was written for it; on a terminal, or if the word resembles a command, it is an error.
  */
-export async function runCli(argv: readonly string[], io: Io): Promise<number> {
+export async function runCli(argv: readonly string[], processIo: Io): Promise<number> {
+  const io = guardedIo(processIo);
   const found = commandWord(argv);
   if (!found) return await withoutCommand(argv, io);
   const { word, rest, isFirst } = found;

@@ -23,8 +23,9 @@ const ADMISSION_PURPOSE =
   'MutatingWebhookConfiguration has to lead there. `attune controller --admission` does both jobs in one process.';
 
 const ADMISSION_EXAMPLES = [
-  ['attune admission install', 'Register it by its Service; -o yaml prints the manifest instead.'],
+  ['attune admission install', 'Register it by its Service; --dry-run prints the manifest instead.'],
   ['attune admission --admission-url=https://10.0.0.5:9443', 'Serve outside the cluster.'],
+  ['attune admission install --admission-url=https://10.0.0.5:9443', 'Register that one: serving does not.'],
   ['attune admission status', 'Whether it is registered, reachable, and until when its certificate is valid.'],
   ['attune admission uninstall', 'Take the registration away; every write passes as before.'],
 ] as const;

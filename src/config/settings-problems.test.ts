@@ -78,7 +78,11 @@ describe('warnings', () => {
     [['--reload-on-create=True'], quiet, /^--reload-on-create="True" leaves it switched off/],
     [['--enable-pprof'], quiet, /^--enable-pprof is accepted but opens nothing/],
     [['--ignored-workload-types=jobs,pods'], quiet, /not "pods"; no workload type is ignored$/],
-    [['--quiet-period=11s'], quiet, /^--max-wait is shorter than --quiet-period/],
+    [
+      ['--quiet-period=11s'],
+      quiet,
+      /^--max-wait is shorter than --quiet-period, so Attune rolls --max-wait after the first change$/,
+    ],
     [
       ['--webhook-url=http://h/secret'],
       quiet,

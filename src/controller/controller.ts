@@ -67,6 +67,7 @@ export async function runController(deps: ControllerDeps, signal: AbortSignal): 
     mayWrite: () => deps.leadership.mayWrite(),
     serverNow: () => client.serverNow(),
     pruned: () => definition.pruned,
+    want: (ref) => model.reader.want(ref),
     restart: (key) => writers.evictions.progress(key),
   });
   report.onOutcome((outcome) => statuses.outcome(outcome));

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { LeaseServer } from '../../test/support/lease-world.ts';
 import { startClient } from '../../test/support/scripted-client.ts';
+import { LEASES } from '../api/resources.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { electedLeadership } from './leadership.ts';
 
@@ -18,7 +19,7 @@ async function candidate(leadsOnce = false) {
     leadsOnce,
     report: { leading: (isLeading) => told.push(isLeading), holder: () => {}, electionTrouble: () => {} },
   });
-  return { server, api, told, leadership };
+  return { server, client, api, told, leadership };
 }
 
 /** A term that lasts until its signal, and then until the test lets it end. */
@@ -83,6 +84,25 @@ test('as upstream: who has lost the Lease is not alive, and never leads again', 
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(server.writes).toHaveLength(writes);
   expect([leadership.mayWrite(), told]).toEqual([false, [true, false]]);
+  end();
+  stop.abort();
+  await run;
+});
+
+test('the Lease of another that lasts for 68 years is waited for, and not asked about without end', async () => {
+  const { server, client, api, leadership } = await candidate();
+  server.set({ holderIdentity: 'two', leaseDurationSeconds: 2 ** 31 - 1, leaseTransitions: 2 ** 31 - 1 });
+  const { begun, end, lead } = term();
+  const stop = new AbortController();
+  const run = leadership.run(stop.signal, lead);
+  const watches = () => api.requests.filter(({ verb }) => verb === 'watch').length;
+  await eventually(watches).toBe(1);
+  // Each takes longer than the timer that was set for those years once did.
+  for (let n = 0; n < 100; n += 1) await client.get(LEASES, { namespace: 'system', name: 'stakater-reloader-lock' });
+  expect([watches(), server.writes]).toEqual([1, []]);
+  server.set({ holderIdentity: '' });
+  await begun;
+  expect(server.lease?.spec.leaseTransitions).toBe(2 ** 31 - 1);
   end();
   stop.abort();
   await run;

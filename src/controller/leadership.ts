@@ -99,8 +99,8 @@ export function electedLeadership(deps: ElectedDeps): Leadership {
             term.abort();
             if (leadsOnce) stop.abort();
           },
-          onHolder(holder) {
-            report.holder(holder);
+          onHolder(holder, leaseMs) {
+            report.holder(holder, leaseMs);
             if (holder !== '') access.granted();
           },
           onError(error) {

@@ -17,6 +17,7 @@ import type { Readiness } from './follow/readiness.ts';
 import { SourceReader } from './follow/source-reader.ts';
 import { Watches } from './follow/watches.ts';
 import { Checkpoint } from './ledger/checkpoint.ts';
+import { noteOtherRecords } from './ledger/old-records.ts';
 
 interface LiveModelDeps {
   readonly readiness: Readiness;
@@ -44,14 +45,13 @@ export function createLiveModel(
   const watches = new Watches({ client, clock, signal, readiness, report: report.watches });
   const kept = { states: () => engine.states, heard: () => ({ seen: listed.seen(), told: listed.seenWorkloads() }) };
   const checkpoint: Checkpoint = new Checkpoint({
-    ...{ client, clock, ...ledgerKey, ...kept },
-    report: report.ledger,
-    namespace: options.ownNamespace || undefined,
-    catchUpMaxMs: options.catchUpMaxMs,
+    ...{ client, clock, ...ledgerKey, ...kept, report: report.ledger },
+    ...{ namespace: options.ownNamespace || undefined, catchUpMaxMs: options.catchUpMaxMs },
     mayWrite: () => leadership.mayWrite(),
+    tooLarge: (workload, bytes) => report.tell({ is: 'partly-remembered', workload, bytes }),
   });
   const configHash = createConfigHash({
-    ...{ sources, sapCompat: options.sapCompat, mayStore: ledgerKey.mayStore },
+    ...{ sources, contentHash: options.sapCompat ? undefined : ledgerKey.contentHash },
     // What the selector leaves out may be there all the same.
     isAbsent: (ref) => options.resourceLabelSelector === undefined && listed.has(ref),
   });
@@ -94,6 +94,7 @@ export function createLiveModel(
     sourceSeen,
     begin(): void {
       begun = true;
+      noteOtherRecords(engine.states, oldRecords, report.ledger);
       deps.metrics.beforeRender(() => fillGauges(deps, { engine, sources, reader }));
       const asking = deps.notify ? undefined : askingIn(engine, { index, sources, inScope, policy: options });
       const count = [...sources.counts().values()].reduce((sum, each) => sum + each, 0);

@@ -105,7 +105,7 @@ export class KubeClient {
     options: ReadOptions = {},
   ): Promise<void> {
     const call = { ...callOf('get', resource, ref, options), secret: isSecret(resource) };
-    const { value, erase } = await this.#transport.erasable<T>(call);
+    const { value, erase } = await this.#transport.answer<T>(call);
     try {
       use(value);
     } finally {
@@ -114,9 +114,9 @@ export class KubeClient {
   }
 
   /**
-   * Page by page. When the server has forgotten the position, the listing starts over with a page that says `fresh`; when
-   * it puts off a page behind the first, that page is waited for. The data of Secrets are bytes, which are overwritten when
-   * the next page is asked for.
+   * Page by page, each as large as the memory allows. When the server has forgotten the position, the listing starts over with
+   * a page that says `fresh`; when it puts off a page behind the first, that page is waited for. When the next page is asked
+   * for, the items of this one are taken out, and the data of Secrets, which are bytes, are overwritten.
    */
   list<T = KubeObject>(
     resource: Resource,

@@ -61,10 +61,24 @@ test('what it says about reading one is kept: it names the right that is missing
   expect(refusal({ verb: 'list', path: '/api/v1/secrets' }, 403, body).message).toContain('cannot list');
 });
 
+test('the message is one line that steers no terminal, whatever the server says', () => {
+  const body = { kind: 'Status', reason: 'Invalid', message: 'no\x1b[2J\nerror: none\u202e' };
+  expect(refusal({ verb: 'get', path: '/x' }, 422, body).message).toBe(
+    'get /x: 422 Invalid: no\\u001b[2J\\nerror: none\\u202e',
+  );
+});
+
 test('is: any KubeError, or one with a given reason', () => {
   const error = new KubeError({ verb: 'get', path: '/x', status: 0, reason: 'Unreachable' });
   expect(KubeError.is(error)).toBe(true);
   expect(KubeError.is(error, 'Conflict', 'Unreachable')).toBe(true);
   expect(KubeError.is(error, 'Conflict')).toBe(false);
   expect(KubeError.is(new Error('Unreachable'))).toBe(false);
+});
+
+test('a server that quotes a megabyte, or has a reason of that length, is quoted in part', () => {
+  const megabyte = 'x'.repeat(1e6);
+  const error = refusal({ verb: 'patch', path: '/x' }, 422, status(megabyte, `Invalid value: ${megabyte}`));
+  expect(error.message).toMatch(/^patch \/x: 422 Invalid: Invalid value: x+…$/);
+  expect(error.message.length).toBeLessThan(2200);
 });

@@ -1,3 +1,5 @@
+import { visible } from '../runtime/visible.ts';
+
 /** As RBAC calls what a request does. */
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
@@ -24,7 +26,8 @@ export class KubeError extends Error {
 
   constructor(fields: Pick<KubeError, 'verb' | 'path' | 'status' | 'reason'> & Partial<KubeError>) {
     const { verb, path, status, reason, detail, retryAfterMs } = fields;
-    super(`${verb} ${path}: ${status === 0 ? '' : `${status} `}${reason}${detail ? `: ${detail}` : ''}`);
+    // On one line, whatever the server or a proxy says.
+    super(visible(`${verb} ${path}: ${status === 0 ? '' : `${status} `}${reason}${detail ? `: ${detail}` : ''}`));
     this.verb = verb;
     this.path = path;
     this.status = status;
@@ -66,6 +69,14 @@ const REASONS: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
+// Errors of validation quote what was sent, and a value may have a megabyte. Reasons are words.
+const MAX_DETAIL = 2048;
+const MAX_REASON = 64;
+
+/** Copied, because a slice keeps the whole long string in memory. */
+const shortened = (text: string): string =>
+  text.length <= MAX_DETAIL ? text : Buffer.from(`${text.slice(0, MAX_DETAIL - 1)}…`).toString();
+
 // More than this is a mistake, or a wrong clock.
 const MAX_RETRY_AFTER_MS = 300_000;
 
@@ -79,14 +90,15 @@ export function refusal(
   const answer = (body as Status | null | undefined)?.kind === 'Status' ? (body as Status) : undefined;
   const seconds = answer?.details?.retryAfterSeconds;
   const retryAfterMs = waitMs ?? (typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : undefined);
+  const reason = answer?.reason && answer.reason.length <= MAX_REASON ? answer.reason : undefined;
   // Errors of validation, decoding and admission quote what was sent; errors of reads only name the object.
   const mayQuoteSecret = /\/secrets(\/|$)/.test(path) && ['create', 'update', 'patch'].includes(verb);
   return new KubeError({
     verb,
     path,
     status,
-    reason: answer?.reason || REASONS[status] || `Http${status}`,
-    detail: mayQuoteSecret ? undefined : answer?.message,
+    reason: reason || REASONS[status] || `Http${status}`,
+    detail: mayQuoteSecret || answer?.message === undefined ? undefined : shortened(answer.message),
     retryAfterMs: retryAfterMs && Math.min(Math.max(0, retryAfterMs), MAX_RETRY_AFTER_MS),
   });
 }

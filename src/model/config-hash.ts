@@ -1,28 +1,33 @@
 import type { SourceRef } from '../api/sources.ts';
 import { configHashText, type ListedSources, listedRefs } from '../domain/config-hash/config-hash.ts';
-import { sourceId } from '../domain/ledger/source-id.ts';
 import type { Source } from '../domain/source/source.ts';
-import { sha256Hex } from '../runtime/digest.ts';
-import type { LedgerKey } from './ledger/ledger-key.ts';
+import { type Digest, sha256Hex } from '../runtime/digest.ts';
 
-export interface ConfigHashDeps extends Pick<LedgerKey, 'mayStore'> {
+/** Makes config hashes with a key that is a secret, and knows those that it made. */
+export type ContentHash = Pick<Digest, 'configHash' | 'madeHash'>;
+
+export interface ConfigHashDeps {
   readonly sources: { get(ref: SourceRef): Source | undefined };
-  /** As SAP: by version. Otherwise by content, as far as that may be told and is known. */
-  readonly sapCompat: boolean;
+  /** By content. Undefined: by version, as SAP does it: the versions of a source tell nothing of what is in it. */
+  readonly contentHash: ContentHash | undefined;
   /** Whether a source that is not among those we know is known to be absent. */
   readonly isAbsent: (ref: SourceRef) => boolean;
 }
 
 export type ConfigHash = (listed: ListedSources, namespace: string) => string;
 
-/** SAP's digest of what is listed, by what is known of the sources. */
-export function createConfigHash({ sources, sapCompat, mayStore, isAbsent }: ConfigHashDeps) {
+/** The config hash of what is listed, by what is known of the sources. */
+export function createConfigHash({ sources, contentHash, isAbsent }: ConfigHashDeps) {
+  const versionOf = ({ uid, resourceVersion }: Source): string => `${uid}.${resourceVersion}`;
   const holds = (ref: SourceRef): string | undefined => {
     const source = sources.get(ref);
-    const isTold = !sapCompat && mayStore(sourceId(ref));
-    return source && ((isTold ? source.fingerprint?.exact : undefined) ?? `${source.uid}.${source.resourceVersion}`);
+    // What nobody could read yet is told by its version.
+    return source && ((contentHash && source.fingerprint?.exact) ?? versionOf(source));
   };
-  const known: ConfigHash = (listed, namespace) => sha256Hex(configHashText(listed, namespace, holds));
+  const known: ConfigHash = (listed, namespace) => {
+    const text = configHashText(listed, namespace, holds);
+    return contentHash ? contentHash.configHash(text) : sha256Hex(text);
+  };
   return {
     /** By all that is known. */
     known,
@@ -31,5 +36,27 @@ export function createConfigHash({ sources, sapCompat, mayStore, isAbsent }: Con
       const isWhole = listedRefs(listed, namespace).every((ref) => sources.get(ref) !== undefined || isAbsent(ref));
       return isWhole ? known(listed, namespace) : undefined;
     },
+  };
+}
+
+type CertainHash = (listed: ListedSources, namespace: string) => string | undefined;
+
+/**
+ * Remembers the last answer until `changes` grows. A workload asks once for each source that it lists, and each answer goes
+ * over the whole list: without this, one long list would take the time of all workloads.
+ */
+export function rememberingLast(ask: CertainHash, changes: () => number): CertainHash {
+  let last: {
+    readonly listed: ListedSources;
+    readonly namespace: string;
+    readonly at: number;
+    hash?: string | undefined;
+  };
+  return (listed, namespace) => {
+    const at = changes();
+    if (last?.listed !== listed || last.namespace !== namespace || last.at !== at) {
+      last = { listed, namespace, at, hash: ask(listed, namespace) };
+    }
+    return last.hash;
   };
 }

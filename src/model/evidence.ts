@@ -17,7 +17,7 @@ import { appliedIn, type Kept, type PastRecords, templateIn } from './ledger/pas
 import type { Listed } from './listed.ts';
 import type { SourceChange, SourceHistory } from './sources/source-history.ts';
 
-export interface EvidenceDeps extends Omit<StateRules, 'sources'> {
+export interface EvidenceDeps extends Omit<StateRules, 'sources' | 'lendsTemplate'> {
   readonly sources: SourceHistory;
   readonly records: PastRecords;
   readonly checkpoint: {

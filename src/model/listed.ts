@@ -15,6 +15,11 @@ export class Listed {
     this.#places.add(`${kind}/${namespace}`);
   }
 
+  /** How many could be listed, by kind and namespace. */
+  get places(): number {
+    return this.#places.size;
+  }
+
   has({ kind, namespace }: SourceRef): boolean {
     // Classes are told by the pods that mount them: one without pods is not absent.
     if (kind === 'SecretProviderClass') return true;

@@ -47,6 +47,28 @@ test('while only status moves, the same intent is handed back', () => {
   }
 });
 
+test('equal Secrets of two namespaces have other fingerprints; one that is made anew has the same', () => {
+  const secret = (metadata: object) => ({
+    metadata: { name: 'db', namespace: 'shop', uid: 'u-1', resourceVersion: '7', ...metadata },
+    data: { pin: 'MTIzNA==' },
+  });
+  const { source } = parser(false);
+  const exact = (metadata: object) => source('Secret', secret(metadata), true, undefined).fingerprint?.exact;
+  expect(new Set([exact({}), exact({ namespace: 'other' }), exact({ name: 'other' })]).size).toBe(3);
+  expect(exact({ uid: 'u-2', resourceVersion: '9' })).toBe(exact({}));
+});
+
+test('what the pods of one class say can be compared, whatever their status objects are called', () => {
+  const status = (name: string, namespace: string, className: string) => ({
+    metadata: { name, namespace, uid: name, resourceVersion: '7' },
+    status: { secretProviderClassName: className, objects: [{ id: 'db', version: '1' }] },
+  });
+  const { classStatus } = parser(false);
+  const exact = (...of: Parameters<typeof status>) => classStatus(status(...of))?.fingerprint.exact;
+  expect(exact('web-1-shop-vault', 'shop', 'vault')).toBe(exact('web-2-shop-vault', 'shop', 'vault'));
+  expect(exact('web-1-shop-vault', 'other', 'vault')).not.toBe(exact('web-1-shop-vault', 'shop', 'vault'));
+});
+
 test('a source carries the uid of its object', () => {
   const object = { metadata: { name: 'app', namespace: 'shop', uid: 'u-1', resourceVersion: '7' } };
   for (const full of [true, false]) {

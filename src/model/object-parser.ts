@@ -11,6 +11,7 @@ import { metadataKeys, parseWorkload } from '../domain/workload/parse-workload.t
 import { isRolledOut, revisionOf } from '../domain/workload/rollout.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
 import type { Digest } from '../runtime/digest.ts';
+import { TextCache } from '../runtime/text-cache.ts';
 import type { FormerKey } from './ledger/former-key.ts';
 import { createLabelSets } from './sources/label-sets.ts';
 import type { ClassStatus } from './sources/provider-classes.ts';
@@ -21,6 +22,9 @@ export interface ParserOptions extends Dialect {
   /** Called for a workload whose record was written with the former key; it is parsed as if it were rewritten already. */
   readonly oldRecord?: ((key: WorkloadKey) => void) | undefined;
 }
+
+// No object can have a longer name, and each name that is read here is kept.
+const MAX_NAME = 253;
 
 /** A workload as it is kept, with the generation by which a version that only changes its status is known. */
 export interface SeenWorkload {
@@ -34,7 +38,7 @@ export interface SeenWorkload {
  * Strings that come with every object are kept once: a hundred thousand copies of a namespace's name add up.
  */
 export function createObjectParser({ keys, compat, sapCompat, digest, former, oldRecord }: ParserOptions) {
-  const texts = new Map<string, string>();
+  const texts = new TextCache<string>();
   const intern = (text: string): string => {
     const known = texts.get(text);
     if (known !== undefined) return known;
@@ -45,11 +49,8 @@ export function createObjectParser({ keys, compat, sapCompat, digest, former, ol
   const relevant = metadataKeys(keys);
   const dialect: Dialect = { keys, compat, sapCompat };
 
-  /** In compat mode data is equal when upstream's hash is, which does not see every difference. */
-  const fingerprint = (kind: SourceKind, object: KubeObject): Fingerprint => {
-    const { exact, mark } = digest.fingerprint(piecesOf(kind, object as DataObject));
-    return { exact: compat ? digest.text(mark) : exact, mark };
-  };
+  const fingerprint = (of: SourceRef, object: KubeObject): Fingerprint =>
+    digest.fingerprint(of, piecesOf(of.kind, object as DataObject));
 
   const source = (kind: SourceKind, object: KubeObject, full: boolean, previous: Source | undefined): Source => {
     const { name, namespace = '', uid, resourceVersion, annotations, labels } = object.metadata;
@@ -59,7 +60,7 @@ export function createObjectParser({ keys, compat, sapCompat, digest, former, ol
       ref,
       uid,
       resourceVersion,
-      fingerprint: full ? fingerprint(kind, object) : unchanged,
+      fingerprint: full ? fingerprint(ref, object) : unchanged,
       ...(full && { editedAt: editedAt(object), bornAt: object.metadata.creationTimestamp }),
       ignored: annotations?.[keys.ignore] === 'true',
       matchable: annotations?.[keys.match] === 'true',
@@ -103,10 +104,12 @@ export function createObjectParser({ keys, compat, sapCompat, digest, former, ol
     const { secretProviderClassName: className, objects } = status.status ?? {};
     // Upstream takes the first objects of a status for a change; they are what the pod starts with.
     const isEmpty = (objects ?? []).length === 0;
-    if (!className || (isEmpty && !compat)) return undefined;
-    const { namespace = '', resourceVersion } = object.metadata;
-    const held = fingerprint('SecretProviderClass', status);
-    return { namespace: intern(namespace), className, resourceVersion, fingerprint: held };
+    if (!className || className.length > MAX_NAME || (isEmpty && !compat)) return undefined;
+    const { namespace: found = '', resourceVersion } = object.metadata;
+    const namespace = intern(found);
+    // Of the class, whatever the status object of a pod is called: all pods of a class are compared with each other.
+    const held = fingerprint({ kind: 'SecretProviderClass', namespace, name: className }, status);
+    return { namespace, className, resourceVersion, fingerprint: held };
   };
 
   return { source, workload, classStatus };

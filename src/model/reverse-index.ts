@@ -17,32 +17,57 @@ export interface PatternInterest {
 
 const NONE: Interest = { literal: [], patterns: [] };
 
+/** A pattern over the names of a namespace, and the workloads that have it. */
+interface PatternGroup {
+  readonly kind: SourceKind;
+  readonly pattern: NamePattern | undefined;
+  readonly workloads: Set<WorkloadKey>;
+}
+
 /** Source → workloads that use or name it. A change finds its dependents without looking at the others. */
 export class ReverseIndex {
   readonly #interests = new Map<WorkloadKey, Interest>();
   readonly #byName = new Map<SourceKey, Set<WorkloadKey>>();
-  /** By the namespace of the sources. */
-  readonly #byPattern = new Map<string, Set<WorkloadKey>>();
+  /** By the namespace of the sources, then by what is matched: an expression that many workloads have is tried once. */
+  readonly #byPattern = new Map<string, Map<string, PatternGroup>>();
 
   set(key: WorkloadKey, interest: Interest): void {
     this.remove(key);
     this.#interests.set(key, interest);
     for (const ref of interest.literal) enter(this.#byName, sourceKey(ref), key);
-    for (const { namespace } of interest.patterns) enter(this.#byPattern, namespace, key);
+    for (const { kind, namespace, pattern } of interest.patterns) {
+      const groups = this.#byPattern.get(namespace) ?? new Map<string, PatternGroup>();
+      const id = groupId(kind, pattern);
+      const group = groups.get(id) ?? { kind, pattern, workloads: new Set() };
+      group.workloads.add(key);
+      this.#byPattern.set(namespace, groups.set(id, group));
+    }
   }
 
   remove(key: WorkloadKey): void {
     const { literal, patterns } = this.interestOf(key);
     this.#interests.delete(key);
     for (const ref of literal) leave(this.#byName, sourceKey(ref), key);
-    for (const { namespace } of patterns) leave(this.#byPattern, namespace, key);
+    for (const { kind, namespace, pattern } of patterns) {
+      const groups = this.#byPattern.get(namespace);
+      const group = groups?.get(groupId(kind, pattern));
+      group?.workloads.delete(key);
+      if (group?.workloads.size === 0) groups?.delete(groupId(kind, pattern));
+      if (groups?.size === 0) this.#byPattern.delete(namespace);
+    }
   }
 
   *dependents(ref: SourceRef): Generator<WorkloadKey> {
     const named = this.#byName.get(sourceKey(ref));
     if (named) yield* named;
-    for (const key of this.#byPattern.get(ref.namespace) ?? []) {
-      if (!named?.has(key) && this.#matches(key, ref)) yield key;
+    const matched = new Set<WorkloadKey>();
+    for (const { kind, pattern, workloads } of this.#byPattern.get(ref.namespace)?.values() ?? []) {
+      if (kind !== ref.kind || !matchesName(pattern, ref.name)) continue;
+      for (const key of workloads) {
+        if (named?.has(key) || matched.has(key)) continue;
+        matched.add(key);
+        yield key;
+      }
     }
   }
 
@@ -54,18 +79,14 @@ export class ReverseIndex {
   interestOf(key: WorkloadKey): Interest {
     return this.#interests.get(key) ?? NONE;
   }
-
-  #matches(key: WorkloadKey, ref: SourceRef): boolean {
-    return this.interestOf(key).patterns.some(
-      ({ kind, namespace, pattern }) =>
-        kind === ref.kind && namespace === ref.namespace && matchesName(pattern, ref.name),
-    );
-  }
 }
+
+const groupId = (kind: SourceKind, pattern: NamePattern | undefined): string =>
+  `${kind} ${pattern?.expression ?? pattern?.literal ?? ''}`;
 
 /** Without a pattern every name does. */
 export const matchesName = (pattern: NamePattern | undefined, name: string): boolean =>
-  pattern === undefined || pattern.matches?.(name) === true;
+  pattern === undefined || pattern.matches(name);
 
 function enter<K>(index: Map<K, Set<WorkloadKey>>, at: K, key: WorkloadKey): void {
   const set = index.get(at);

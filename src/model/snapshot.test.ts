@@ -22,7 +22,7 @@ async function snapshot(paths: Readonly<Record<string, readonly object[] | objec
       namespace: 'shop',
       policy: policyOf(),
       configs: { rolloutStrategy: 'rollout', allowReloads: new Map() },
-      key: { digest, former: undefined },
+      key: { digest, former: undefined, contentHash: digest },
     }),
   };
 }

@@ -29,7 +29,7 @@ export interface SnapshotOptions {
   readonly policy: Policy;
   readonly configs: ReloaderConfigsOptions;
   /** Marks are right with any key; exact fingerprints only with that of the ledger. */
-  readonly key: Pick<LedgerKey, 'digest' | 'former'>;
+  readonly key: Pick<LedgerKey, 'digest' | 'former' | 'contentHash'>;
 }
 
 /** What is known of a source beyond what the rules read. */
@@ -167,10 +167,8 @@ export class Snapshot {
     const isAbsent = (ref: SourceRef): boolean => this.facts(ref).presence === 'absent';
     const isRead = (ref: SourceRef): boolean => isAbsent(ref) || this.sources.get(ref)?.fingerprint !== undefined;
     if (!sapCompat && !listedRefs(listed, namespace).every(isRead)) return undefined;
-    return createConfigHash({ sources: this.sources, sapCompat, mayStore: () => true, isAbsent }).certain(
-      listed,
-      namespace,
-    );
+    const contentHash = sapCompat ? undefined : this.#options.key.contentHash;
+    return createConfigHash({ sources: this.sources, contentHash, isAbsent }).certain(listed, namespace);
   }
 
   /** What a workload uses, names or selects, also where something else keeps it from being rolled for that. */
@@ -201,7 +199,7 @@ export class Snapshot {
     const asking = this.verdicts.asking(workload);
     const { literal, patterns } = this.index.interestOf(workloadKey(workload.ref));
     const isNamed = ({ kind, namespace, pattern }: PatternInterest): boolean =>
-      kind === source.kind && namespace === source.namespace && pattern?.matches?.(source.name) === true;
+      kind === source.kind && namespace === source.namespace && pattern?.matches(source.name) === true;
     return (
       literal.some((each) => isSame(each, source)) ||
       asking.intent.asks.some((ask) => namedBy(ask, workload).some((each) => isSame(each, source))) ||

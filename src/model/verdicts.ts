@@ -1,5 +1,6 @@
 import { type SourceKey, type SourceRef, sourceKey } from '../api/sources.ts';
-import type { Ask } from '../domain/asks/ask.ts';
+import { type Ask, namedIn } from '../domain/asks/ask.ts';
+import { withoutExpressions } from '../domain/asks/expression-budget.ts';
 import { interests } from '../domain/judge/interests.ts';
 import { earliest, judge } from '../domain/judge/judge.ts';
 import type { Policy, Verdict } from '../domain/judge/verdict.ts';
@@ -10,9 +11,16 @@ import type { Interest } from './reverse-index.ts';
 
 type Deps = Pick<Known, 'index' | 'sources'> & {
   readonly policy: Policy;
-  readonly configs: Pick<ReloaderConfigs, 'asksFor'>;
+  readonly configs: Pick<ReloaderConfigs, 'asksFor' | 'expressions'>;
   readonly workload: (key: WorkloadKey) => Workload | undefined;
 };
+
+/** A workload with all that is asked for it, and what that was made of. */
+interface Asking {
+  readonly asks: readonly Ask[];
+  readonly refused: ReadonlySet<string> | undefined;
+  readonly as: Workload;
+}
 
 /**
  * Who asks for a pod template: the workload it belongs to, and a Rollout that has borrowed it by `workloadRef`. The write
@@ -20,7 +28,9 @@ type Deps = Pick<Known, 'index' | 'sources'> & {
  */
 export class Verdicts {
   readonly #deps: Deps;
-  readonly #asking = new WeakMap<Workload, { readonly asks: readonly Ask[]; readonly as: Workload }>();
+  readonly #asking = new WeakMap<Workload, Asking>();
+  /** Expressions for which there is no room in the namespace. */
+  readonly #refused = new Map<WorkloadKey, ReadonlySet<string>>();
   readonly #borrowers = new Map<WorkloadKey, Map<WorkloadKey, Workload>>();
 
   constructor(deps: Deps) {
@@ -29,14 +39,21 @@ export class Verdicts {
 
   /** A new or changed workload takes its place in the index. Gives back whose template it borrows, if it does. */
   enter(workload: Workload): WorkloadKey | undefined {
+    const key = workloadKey(workload.ref);
+    const patterns = namedIn(workload.intent.asks).map(({ pattern }) => pattern);
+    const refused = this.#deps.configs.expressions.hold(workload.ref.namespace, key, patterns);
+    if (refused.size > 0) this.#refused.set(key, refused);
+    else this.#refused.delete(key);
     const owner = this.#borrow(workload);
-    this.#deps.index.set(workloadKey(workload.ref), this.#interest(workload));
+    this.#deps.index.set(key, this.#interest(workload));
     return owner;
   }
 
   leave({ ref }: Workload): void {
     const key = workloadKey(ref);
     this.#deps.index.remove(key);
+    this.#deps.configs.expressions.release(ref.namespace, key);
+    this.#refused.delete(key);
     this.#giveBack(key);
   }
 
@@ -52,12 +69,15 @@ export class Verdicts {
 
   /** The workload with all that is asked for it: what ReloaderConfigs ask comes before what its annotations do. */
   asking(workload: Workload): Workload {
-    const asks = this.#deps.configs.asksFor(workloadKey(workload.ref));
-    if (asks.length === 0) return workload;
+    const key = workloadKey(workload.ref);
+    const asks = this.#deps.configs.asksFor(key);
+    const refused = this.#refused.get(key);
+    if (asks.length === 0 && !refused) return workload;
     const known = this.#asking.get(workload);
-    if (known?.asks === asks) return known.as;
-    const as = { ...workload, intent: { ...workload.intent, asks: [...asks, ...workload.intent.asks] } };
-    this.#asking.set(workload, { asks, as });
+    if (known?.asks === asks && known.refused === refused) return known.as;
+    const intent = { ...workload.intent, asks: [...asks, ...workload.intent.asks] };
+    const as = { ...workload, intent: refused ? withoutExpressions(intent, refused) : intent };
+    this.#asking.set(workload, { asks, refused, as });
     return as;
   }
 
@@ -70,6 +90,10 @@ export class Verdicts {
   /** Who has borrowed the template of a workload. */
   borrowersOf(owner: WorkloadKey): Iterable<WorkloadKey> {
     return this.#borrowers.get(owner)?.keys() ?? [];
+  }
+
+  lends(owner: WorkloadKey): boolean {
+    return (this.#borrowers.get(owner)?.size ?? 0) > 0;
   }
 
   #borrow(workload: Workload): WorkloadKey | undefined {
@@ -85,7 +109,11 @@ export class Verdicts {
   }
 
   #giveBack(key: WorkloadKey): void {
-    for (const [owner, borrowers] of this.#borrowers) if (borrowers.delete(key)) this.#reenter(owner);
+    for (const [owner, borrowers] of this.#borrowers) {
+      if (!borrowers.delete(key)) continue;
+      if (borrowers.size === 0) this.#borrowers.delete(owner);
+      this.#reenter(owner);
+    }
   }
 
   #reenter(owner: WorkloadKey): void {

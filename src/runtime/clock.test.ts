@@ -30,3 +30,27 @@ test.each(JUMPS)('a wall clock that is set by %i ms makes nothing due earlier or
   clock.advance(1);
   expect(await Promise.all(taken)).toEqual(['changed', 'failed', 'held']);
 });
+
+const DAY_MS = 24 * HOUR_MS;
+
+test.each([24, 25, 60, 24_855])('what is to happen in %i days happens then, not at once', (days) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  let calls = 0;
+  systemClock.after(days * DAY_MS, () => {
+    calls += 1;
+  });
+  vi.advanceTimersByTime(days * DAY_MS - 1);
+  expect(calls).toBe(0);
+  vi.advanceTimersByTime(2);
+  expect([calls, vi.getTimerCount()]).toEqual([1, 0]);
+});
+
+test('what is called off is not called, however long it was to wait and however long it has waited', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const calledOff = [60 * DAY_MS, Number.POSITIVE_INFINITY].map((ms) =>
+    systemClock.after(ms, () => expect.unreachable()),
+  );
+  vi.advanceTimersByTime(30 * DAY_MS);
+  for (const callOff of calledOff) callOff();
+  expect(vi.getTimerCount()).toBe(0);
+});

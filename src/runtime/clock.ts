@@ -7,16 +7,25 @@ export interface Clock {
   now(): number;
   /** Milliseconds since the epoch. Somebody may set it, in either direction: only for what is shown. */
   wall(): number;
-  /** Calls `fn` once after `ms`; the returned function calls it off. */
+  /** Calls `fn` once after `ms`, however many; the returned function calls it off. */
   after(ms: number, fn: () => void): () => void;
 }
+
+// setTimeout calls at once what is to wait longer than this: a loop that never ends.
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),
   after(ms, fn) {
-    // setTimeout cuts fractions of a millisecond off, and would be early.
-    const timer = setTimeout(fn, Math.ceil(ms));
+    const until = performance.now() + ms;
+    let timer: NodeJS.Timeout;
+    const arm = (leftMs: number): void => {
+      // setTimeout cuts fractions of a millisecond off, and would be early.
+      if (leftMs <= MAX_TIMER_MS) timer = setTimeout(fn, Math.ceil(leftMs));
+      else timer = setTimeout(() => arm(until - performance.now()), MAX_TIMER_MS);
+    };
+    arm(ms);
     return () => clearTimeout(timer);
   },
 };

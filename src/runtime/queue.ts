@@ -11,8 +11,6 @@ export interface QueueOptions {
 const BACKOFF: BackoffLimits = { baseMs: 1000, capMs: 60_000 };
 // What the server refuses is tried again now and then: a policy, a quota or a right may have changed unnoticed.
 const REFUSED_CAP_MS = 300_000;
-// The longest that setTimeout can wait; a due time beyond it is looked at again then.
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** What a failure says about the next try. */
 export interface RetryHint {
@@ -199,7 +197,7 @@ export class KeyedQueue<K extends string> {
     // A timer that is too early only looks and is set again: cheaper than to cancel one whenever a key moves later.
     if (first === undefined || this.#takers.size === 0 || (this.#timer && this.#timer.at <= first)) return;
     this.#stopTimer();
-    const waitMs = Math.min(Math.max(first - this.#clock.now(), 0), MAX_TIMER_MS);
+    const waitMs = Math.max(first - this.#clock.now(), 0);
     const cancel = this.#clock.after(waitMs, () => {
       this.#timer = undefined;
       this.#collectDue();

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { ownIdentity } from '../runtime/process-identity.ts';
 import { type BinaryOptions, findBinaries } from './binaries/binaries.ts';
 import type { ApiAccess } from './control-plane/api-request.ts';
@@ -7,7 +7,6 @@ import {
   API_COMPONENTS,
   type ControlPlaneComponent,
   type ControlPlaneSettings,
-  etcdUrl,
   NODE_COMPONENTS,
   sandboxFiles,
 } from './control-plane/control-plane.ts';
@@ -149,6 +148,8 @@ async function startOnce(
   // While it starts it belongs to this process in any case: if this process dies, it is to be removed.
   const state: StateFile = { name, server, owner: ownIdentity(), keep: options.keep ?? false, ready: false };
   writeStateFile(dir, state);
+  // etcd's sockets in it are open to whoever can enter; one that is kept may be of another making.
+  chmodSync(dir, 0o700);
   const tokens = writeUsers(dir);
   if (audit) writeAuditPolicy(dir);
   writeFileSync(files.stages, stages(options.processImages ?? ['attune', REDIS_IMAGE]));
@@ -157,7 +158,7 @@ async function startOnce(
   const components = new Components({ dir, ports, binaries, audit, etcdQuotaBytes }, options.env, say);
   await components.duringStartUp(options.signal, async (signal) => {
     components.start('etcd');
-    await waitForEtcd(etcdUrl(ports), signal);
+    await waitForEtcd(files.etcdSocket, signal);
     components.start('kube-apiserver');
     const authority = await waitForAuthority(files.authority, signal);
     const access: ApiAccess = { server, authority, token: tokens.admin };

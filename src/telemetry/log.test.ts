@@ -25,15 +25,18 @@ describe('text, as logrus writes it', () => {
   ])('%j %j', (message, fields, line) => {
     expect(written('', message, fields)).toBe(`time="2030-01-31T12:00:00Z" level=info ${line}\n`);
   });
+});
 
-  test('whatever is said, it is one line', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (message, field) => {
-        const line = written('', message, { field });
-        expect(line.split(/[\n\r\u2028\u2029]/)).toEqual([line.slice(0, -1), '']);
-      }),
-    );
-  });
+test.each(['', 'json'])('whatever is said, it is one line that steers no terminal: format %j', (format) => {
+  const steering = fc.constantFrom('\x1b', '\x07', '\x7f', '\x9b', '\n', '\r', '\u2028', '\u202e', '\u2066', '\u200f');
+  const text = fc.string({ unit: fc.oneof(steering, fc.string({ unit: 'binary', maxLength: 3 })) });
+  fc.assert(
+    fc.property(text, text, (message, field) => {
+      const line = written(format, message, { field });
+      expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u);
+      if (format === 'json') expect(JSON.parse(line)).toMatchObject({ msg: message, field });
+    }),
+  );
 });
 
 test('JSON has level, msg and time among the fields, sorted', () => {

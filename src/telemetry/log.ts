@@ -1,3 +1,5 @@
+import { visible } from '../runtime/visible.ts';
+
 /** Scalars only: an object cannot be logged, hence neither can a Secret. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -59,7 +61,7 @@ const toText = (header: Header, fields: readonly Entry[]): string =>
 
 /** encoding/json sorts the keys of a map, the header's among them. */
 const toJson = (header: Header, fields: readonly Entry[]): string =>
-  `${JSON.stringify(Object.fromEntries([...fields, ...Object.entries(header)].sort(byKey)))}\n`;
+  `${visible(JSON.stringify(Object.fromEntries([...fields, ...Object.entries(header)].sort(byKey))))}\n`;
 
 const byKey = ([a]: Entry, [b]: Entry): number => (a < b ? -1 : 1);
 
@@ -71,7 +73,4 @@ const sorted = (fields: LogFields): readonly Entry[] =>
     .sort(byKey);
 
 /** logrus leaves these characters bare; a line break in a value can never start a line of its own. */
-const quoted = (text: string): string =>
-  /^[\w\-./@^+]*$/.test(text) ? text : JSON.stringify(text).replace(/[\u007f-\u009f\u2028\u2029]/g, escaped);
-
-const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const quoted = (text: string): string => (/^[\w\-./@^+]*$/.test(text) ? text : visible(JSON.stringify(text)));

@@ -1,13 +1,13 @@
 import { DEFAULT_KEYS } from '../../src/api/annotations.ts';
 import type { JsonObject } from '../../src/api/json.ts';
 import type { KindName } from '../../src/api/kinds.ts';
-import { admit } from '../../src/domain/admission/admit.ts';
+import { admit as decide } from '../../src/domain/admission/admit.ts';
 import type {
   AdmissionRequest,
   AdmissionRules,
   Answer,
   CurrentHash,
-  ReadHash,
+  HashQuestion,
 } from '../../src/domain/admission/request.ts';
 import { applyPatch } from './apply-patch.ts';
 import { type Given, objectOf, rowOf } from './given.ts';
@@ -16,6 +16,8 @@ import { type Given, objectOf, rowOf } from './given.ts';
 export const CONTENT = 'c0'.repeat(32);
 export const VERSIONS = '5a'.repeat(32);
 export const STALE = '01'.repeat(32);
+/** By another program, an earlier version or another key: it cannot be compared. */
+export const FOREIGN = '0f'.repeat(32);
 
 export const rulesOf = (rules: Partial<AdmissionRules> = {}): AdmissionRules => ({
   keys: DEFAULT_KEYS,
@@ -24,6 +26,7 @@ export const rulesOf = (rules: Partial<AdmissionRules> = {}): AdmissionRules => 
   marks: true,
   autoReloadAll: false,
   ownUsername: 'system:serviceaccount:attune:attune',
+  isOwnHash: (hash) => hash === CONTENT || hash === STALE,
   ...rules,
 });
 
@@ -58,6 +61,17 @@ export function writeOf(given: Given, old?: Given, also: Partial<AdmissionReques
   const kind = given.kind ?? 'Deployment';
   const stored = old && objectOf({ kind, ...old });
   return requestOf(objectOf(given), stored, { kind: kindOf(kind), ...also });
+}
+
+export type ReadHash = (question: HashQuestion) => Promise<CurrentHash>;
+
+/** What becomes of a write, with the hash read where it is asked for. */
+export async function admit(request: AdmissionRequest, rules: AdmissionRules, readHash: ReadHash): Promise<Answer> {
+  const first = decide(request, rules);
+  if (!('lists' in first)) return first;
+  const answer = decide(request, rules, await readHash(first));
+  if ('lists' in answer) throw new Error('asked for the hash twice');
+  return answer;
 }
 
 /** Answers what it is told, and counts how often it is asked. */

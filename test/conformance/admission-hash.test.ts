@@ -1,9 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { CONFIG_HASH, NUDGE, SAP_LISTS } from '../../src/api/annotations.ts';
 import { objectAt } from '../../src/api/json.ts';
-import { admit } from '../../src/domain/admission/admit.ts';
-import type { ReadHash } from '../../src/domain/admission/request.ts';
-import { admitted, CONTENT, hashReader, rulesOf, STALE, VERSIONS, writeOf } from './admission-given.ts';
+import {
+  admit,
+  admitted,
+  CONTENT,
+  FOREIGN,
+  hashReader,
+  type ReadHash,
+  rulesOf,
+  STALE,
+  VERSIONS,
+  writeOf,
+} from './admission-given.ts';
 import { digestOf, listing, VECTORS } from './config-hash-vectors.ts';
 import { type Given, HASH_A, objectOf } from './given.ts';
 
@@ -30,7 +39,7 @@ async function hashAfter(given: Given, old: Given | undefined, rules: object = {
 
 describe('V1–V13 at birth', () => {
   test.each(VECTORS)('$id', async ({ digest, ...given }) => {
-    const readHash: ReadHash = (_, where) =>
+    const readHash: ReadHash = ({ namespace: where }) =>
       Promise.resolve({
         content: `by content, ${where}`,
         versions: digestOf({ ...given, namespace: where }, true) ?? '',
@@ -220,9 +229,25 @@ describe('T7: a token', () => {
     expect(await admit(writeOf(token(CONTENT)), rulesOf(SAP), hashReader())).toEqual(MISMATCH);
   });
 
-  test("a hash of SAP's program that is still right rolls nothing", async () => {
-    const { object, answer } = await admitted(writeOf(token(VERSIONS, VERSIONS), listed(VERSIONS)));
-    expect([tokenOf(object), hashOf(object), answer.hash]).toEqual([undefined, VERSIONS, 'kept']);
+  test.each([
+    ["SAP's that is still right", VERSIONS],
+    ["SAP's of another time, an earlier version's or another key's", FOREIGN],
+  ])('rolls nothing for a hash that cannot be compared: %s', async (_, stored) => {
+    for (const value of [VERSIONS, CONTENT]) {
+      const { object, answer } = await admitted(writeOf(token(value, stored), listed(stored)));
+      expect([tokenOf(object), hashOf(object), answer.hash]).toEqual([undefined, stored, 'kept']);
+    }
+    // With the pods that are replaced anyway comes the present one.
+    const { object } = await admitted(writeOf({ ...token(VERSIONS, stored), ...image }, listed(stored)));
+    expect(hashOf(object)).toBe(CONTENT);
+    // SAP's program sets it always.
+    const asSap = await admitted(writeOf(token(VERSIONS, FOREIGN), listed(FOREIGN)), SAP);
+    expect(hashOf(asSap.object)).toBe(VERSIONS);
+  });
+
+  test('sets it where there was none', async () => {
+    const { object } = await admitted(writeOf(token(VERSIONS), listed()));
+    expect(hashOf(object)).toBe(CONTENT);
   });
 
   test.each([{}, SAP])('denies with the error where it cannot be checked: %j', async (rules) => {

@@ -153,13 +153,16 @@ describe('nothing comes back', () => {
     expect((await written({ ...sent, metadata: refused }, stored)).operations).toEqual([]);
   });
 
-  test('unless a ReloaderConfig asks, as the record says; but the workload may refuse', async () => {
-    const record = JSON.stringify({ v: 1, uid: 'u', seq: 1, key: 'k', template: 't', sources: {}, configs: true });
-    const asked = { ...stored, metadata: { [RECORD]: record } };
-    expect((await written({ ...sent, metadata: {} }, asked)).operations).toHaveLength(2);
-    const refused = { [DEFAULT_KEYS.auto]: 'false' };
-    expect((await written({ ...sent, metadata: refused }, asked)).operations).toEqual([]);
-  });
+  test.each([1, 2])(
+    'unless a ReloaderConfig asks, as a record of version %d says; but the workload may refuse',
+    async (v) => {
+      const record = JSON.stringify({ v, uid: 'u', seq: 1, key: 'k', template: 't', sources: {}, configs: true });
+      const asked = { ...stored, metadata: { [RECORD]: record } };
+      expect((await written({ ...sent, metadata: {} }, asked)).operations).toHaveLength(2);
+      const refused = { [DEFAULT_KEYS.auto]: 'false' };
+      expect((await written({ ...sent, metadata: refused }, asked)).operations).toEqual([]);
+    },
+  );
 
   test('at birth', async () => {
     const request = { ...requestOf(objectOf(asking(sent))), oldObject: objectOf(asking(stored)) };

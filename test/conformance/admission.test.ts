@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { SAP_LISTS } from '../../src/api/annotations.ts';
 import type { KindName } from '../../src/api/kinds.ts';
-import { admit } from '../../src/domain/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/domain/admission/request.ts';
-import { admitted, hashReader, kindOf, requestOf, rulesOf, STALE, writeOf } from './admission-given.ts';
+import { admit, admitted, hashReader, kindOf, requestOf, rulesOf, STALE, writeOf } from './admission-given.ts';
 import { HASH_A, HASH_B, objectOf } from './given.ts';
 
 const listed = { metadata: { [SAP_LISTS.ConfigMap]: 'a' } };

@@ -39,8 +39,7 @@ function edit(
   const ref = { ...foo, kind };
   const verdict = judge(workload, { ...source, ref }, policyOf({ compat }));
   if (!verdict.reload) return undefined;
-  return editTemplate(workload, [{ ref, container: verdict.container, mark }], {
-    strategy,
+  return editTemplate(workload, [{ ref, container: verdict.container, mark, strategy }], {
     compat,
     observedAt: 1,
     usedOrNamed: () => true,
@@ -130,7 +129,8 @@ describe('2. kinds x sources x ways of reference x annotations x strategies', ()
 });
 
 describe('3. what is no change', () => {
-  const print = (object: unknown) => digest.fingerprint(piecesOf('ConfigMap', object));
+  const of = { kind: 'ConfigMap', namespace: 'shop', name: 'foo' } as const;
+  const print = (object: unknown) => digest.fingerprint(of, piecesOf('ConfigMap', object));
 
   test('metadata alone, or the same data again', () => {
     const before = print({ metadata: { labels: { a: '1' } }, data: { k: 'v' } });

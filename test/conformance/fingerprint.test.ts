@@ -6,7 +6,8 @@ import { digest } from './given.ts';
 
 const base64 = (bytes: string | readonly number[]): string => Buffer.from(bytes as string).toString('base64');
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex');
-const fingerprint = (kind: SourceKind, object: unknown) => digest.fingerprint(piecesOf(kind, object));
+const fingerprint = (kind: SourceKind, object: unknown) =>
+  digest.fingerprint({ kind, namespace: 'shop', name: 'app' }, piecesOf(kind, object));
 
 const status = (objects: readonly (readonly [string, string])[] | undefined) => ({
   status: {

@@ -4,7 +4,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { crd } from '../../src/api/reloader-config/crd.ts';
 import { RELOADER_CONFIGS } from '../../src/api/resources.ts';
 import { INFO_NAME } from '../../src/cli/info/attune-info.ts';
-import { MAX_SHARDS } from '../../src/controller/ledger/checkpoint.ts';
+import { MAX_SHARDS } from '../../src/model/ledger/shard.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];

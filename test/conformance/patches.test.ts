@@ -11,19 +11,23 @@ const ref: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'foo' };
 const spc: SourceRef = { kind: 'SecretProviderClass', namespace: 'shop', name: 'vault-db' };
 
 const options = (how: Partial<EditOptions> = {}): EditOptions => ({
-  strategy: 'env-vars',
   compat: false,
   observedAt: 1_767_225_600,
   usedOrNamed: () => true,
   nudge: 'n-1',
   ...how,
 });
-const change = (mark: string, container = 0, of = ref): NewMark => ({ ref: of, container, mark });
+const change = (mark: string, container = 0, of = ref): NewMark => ({ ref: of, container, mark, strategy: 'env-vars' });
 const variable = (value: string, name = 'STAKATER_FOO_CONFIGMAP') => ({ name, value });
 
-function written(given: Given, changes: readonly NewMark[], how: Partial<EditOptions> = {}): unknown {
+interface How extends Partial<EditOptions> {
+  readonly strategy?: NewMark['strategy'];
+}
+
+function written(given: Given, changes: readonly NewMark[], { strategy = 'env-vars', ...how }: How = {}): unknown {
   const workload = workloadOf(given);
-  const edit = editTemplate(workload, changes, options(how));
+  const marks = changes.map((each) => ({ ...each, strategy }));
+  const edit = editTemplate(workload, marks, options(how));
   return (
     edit &&
     JSON.parse(JSON.stringify(patchOf(rowOf(given.kind ?? 'Deployment'), workload, edit, { keys: DEFAULT_KEYS }).body))

@@ -31,13 +31,18 @@ interface ReplicaOptions {
   readonly elects: boolean;
   /** Its own, where it differs from that of everybody else. */
   readonly clock?: Clock | undefined;
+  readonly flags?: readonly string[];
 }
 
 // As long as the real client waits for an answer.
 const IDLE_MS = 30_000;
 
 /** One controller of several on a cluster. */
-export function startReplica(cluster: Cluster, name: string, { elects, clock = cluster.clock }: ReplicaOptions) {
+export function startReplica(
+  cluster: Cluster,
+  name: string,
+  { elects, clock = cluster.clock, flags: more = [] }: ReplicaOptions,
+) {
   const control = {
     /** Cut off: no call is answered. */
     isCut: false,
@@ -77,14 +82,18 @@ export function startReplica(cluster: Cluster, name: string, { elects, clock = c
   } as unknown as KubeClient;
   const stop = new AbortController();
   const flags = ['--namespaces=shop', '--resources-to-ignore=secrets', '--ignored-workload-types=jobs,cronjobs'];
-  const options = settings([...flags, ...(elects ? ['--enable-ha'] : [])], { POD_NAMESPACE: 'home', POD_NAME: name });
+  const options = settings([...flags, ...more, ...(elects ? ['--enable-ha'] : [])], {
+    POD_NAMESPACE: 'home',
+    POD_NAME: name,
+  });
   const metrics = controllerMetrics({ byNamespace: false });
   const log = createLog({
     ...{ format: '', level: 'warning', now: () => clock.wall() },
     write: (line) => void warnings.push(line.trim()),
   });
   const mayTell = (): boolean => leadership.mayWrite();
-  const report = new Report({ log, metrics, clock, mayTell, compat: false, post: () => {}, alert: () => {} });
+  const told = { log, metrics, clock, mayTell, ending: stop.signal };
+  const report = new Report({ ...told, compat: false, post: () => {}, alert: () => {} });
   const leadership: Leadership = elects
     ? electedLeadership({
         ...{ client: wrapped, clock, report: report.system, namespace: 'home', identity: name, leadsOnce: false },

@@ -153,6 +153,8 @@ export class World {
     const died = this.story.filter((line) => line.includes('died'));
     return {
       lost: undelivered > 0 ? died : [...wrong, ...died],
+      /** Another writer is told to have undone what we did. */
+      alarms: this.story.filter((line) => line.includes('removed the mark')),
       wrongWrites: this.#wrongWrites,
       surplus: this.#surplus,
       writes: this.#writes,
@@ -361,6 +363,7 @@ export class World {
       post: nothing,
       alert: nothing,
       mayTell: () => leadership.mayWrite(),
+      ending: stop.signal,
     });
     const deps = {
       options,

@@ -16,6 +16,29 @@ export function damagedReview(seed: number): Buffer {
   return bytes;
 }
 
+/**
+ * A review as large as the API server lets through: long annotations, deep values, many variables, containers or members,
+ * of this or that type. The same for the same seed.
+ */
+export function giantReview(seed: number): Buffer {
+  const random = randomFrom(seed);
+  const below: Below = (limit) => Math.floor(random() * limit);
+  const pick: Pick = (of) => of[below(of.length)] as (typeof of)[number];
+  const review = properReview(below, pick);
+  const { request } = review as { readonly request: Members };
+  const text = pick(GIANTS)(below, pick);
+  // In the new object, the old one, or both. It is put into the text: what is so deep cannot be made one.
+  const places = placesIn(request).filter(({ member }) => member !== 'uid');
+  const wanted = pick<(place: Place) => boolean>([
+    () => true,
+    ({ member }) => GIANT_MEMBERS.includes(member),
+    ({ member }) => GIANT_MEMBERS.includes(member),
+  ]);
+  const fit = places.filter(wanted);
+  for (let left = 1 + below(2); left > 0; left -= 1) put(pick(fit.length > 0 ? fit : places), GIANT);
+  return Buffer.from(JSON.stringify(review).replaceAll(`"${GIANT}"`, text));
+}
+
 type Below = (limit: number) => number;
 type Pick = <T>(of: readonly T[]) => T;
 type Members = Record<string, unknown>;
@@ -186,6 +209,49 @@ const VALUE_DAMAGES: readonly ValueDamage[] = [
     const from = parts.length > 0 ? pick(parts) : place;
     if (typeof from.parent[from.member] === 'object') put(place, structuredClone(from.parent[from.member]));
   },
+];
+
+const GIANT = 'giant';
+const GIANT_MEMBERS = [
+  'annotations',
+  'containers',
+  'env',
+  'pod-reloader.cs.sap.com/configmaps',
+  'pod-reloader.cs.sap.com/secrets',
+  'configmap.reloader.stakater.com/reload',
+  'attune.dev/record',
+  'attune.dev/nudge',
+];
+
+const many = (count: number, each: (index: number) => string): string =>
+  Array.from({ length: count }, (_, at) => each(at)).join();
+const HEX = 'da39a3ee5e6b4b0d3255bfef95601890afd80709';
+
+/** Each is JSON, of at most a megabyte and a half. */
+const GIANTS: readonly ((below: Below, pick: Pick) => string)[] = [
+  (below) => `"${'x'.repeat(below(1_500_000))}"`,
+  (below) => `"${'ü'.repeat(below(125_000))}"`,
+  // Names, some of them twice, some that no object can have.
+  (below, pick) => {
+    const [end, most] = [pick(['', ' ', '/', ',']), pick([100, 5000, 60_000])];
+    return `"${many(below(most), (at) => `n${at % 50_000}${end}`)}"`;
+  },
+  (below) => `"${','.repeat(below(250_000))}"`,
+  (below) => {
+    const depth = 1 + below(300_000);
+    return '['.repeat(depth) + ']'.repeat(depth);
+  },
+  (below, pick) => {
+    const depth = 1 + below(pick([600, 12_000, 100_000]));
+    return `${'{"metadata":'.repeat(depth)}1${'}'.repeat(depth)}`;
+  },
+  (below) => `[${many(below(20_000), (at) => `{"name":"STAKATER_N${at}_CONFIGMAP","value":"${HEX}"}`)}]`,
+  (below) => `[${many(below(20_000), () => `{"name":"STAKATER_APP_CONFIGMAP","value":"${HEX}"}`)}]`,
+  (below) =>
+    `[${many(below(20_000), (at) => `{"name":"c${at % 1000}","env":[{"name":"STAKATER_APP_CONFIGMAP","value":"${HEX}"}]}`)}]`,
+  (below) => `[${many(below(100_000), () => '{"9":1}')}]`,
+  (below) => `{${many(below(50_000), (at) => `"k${at}":"v"`)}}`,
+  (below, pick) => `[${many(below(100_000), () => pick(['null', '[]', '{}', '""', '1e308', 'true']))}]`,
 ];
 
 type ByteDamage = (bytes: Buffer, below: Below, pick: Pick) => Buffer;

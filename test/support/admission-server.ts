@@ -9,7 +9,7 @@ import {
   LIMITS,
   type Limits,
 } from '../../src/admission/serve/server.ts';
-import type { AdmissionRequest, Answer } from '../../src/domain/admission/request.ts';
+import type { AdmissionRequest, Answer, CurrentHash } from '../../src/domain/admission/request.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { ADMISSION_METRICS } from '../../src/telemetry/metric-tables/admission.ts';
@@ -39,7 +39,7 @@ export function admissionServer(deps: Partial<AdmissionServerDeps> = {}, limits:
   const lines: string[] = [];
   const requests: AdmissionRequest[] = [];
   const metrics = createMetrics(ADMISSION_METRICS);
-  const { admit = async () => UNCHANGED } = deps;
+  const { admit = () => UNCHANGED } = deps;
   const server = createAdmissionServer(
     {
       listen: { host: HOST, port: 0 },
@@ -47,16 +47,31 @@ export function admissionServer(deps: Partial<AdmissionServerDeps> = {}, limits:
       clock: systemClock,
       log: createLog({ format: '', level: 'debug', write: (line) => void lines.push(line), now: () => 0 }),
       metrics,
+      readHash: async () => ({ error: 'nothing is to be read' }),
       ...deps,
-      admit(request) {
-        requests.push(request);
-        return admit(request);
+      admit(request, hash) {
+        if (hash === undefined) requests.push(request);
+        return admit(request, hash);
       },
     },
     { ...LIMITS, ...limits },
   );
   running.push(server);
   return { server, lines, requests, metrics };
+}
+
+/** A review that waits for what is read, until it is told otherwise. */
+export function heldReview() {
+  const reading = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<CurrentHash>();
+  const held: Pick<AdmissionServerDeps, 'admit' | 'readHash'> = {
+    admit: (_, hash) => (hash === undefined ? { lists: {}, namespace: '' } : UNCHANGED),
+    readHash: () => {
+      reading.resolve();
+      return answered.promise;
+    },
+  };
+  return { held, begun: reading.promise, answer: () => answered.resolve({ error: 'none' }) };
 }
 
 /** The same, serving already. */
@@ -77,6 +92,8 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly agent?: https.Agent;
+  /** Another address of this machine. */
+  readonly from?: string;
 }
 
 export interface Asked {
@@ -88,9 +105,18 @@ export interface Asked {
 export async function ask(
   port: number,
   path: string,
-  { method = 'GET', headers = {}, body, agent }: Ask = {},
+  { method = 'GET', headers = {}, body, agent, from = HOST }: Ask = {},
 ): Promise<Asked> {
-  const options = { host: HOST, port, path, method, headers, ca: certificate.cert, agent: agent ?? false };
+  const options = {
+    host: HOST,
+    port,
+    path,
+    method,
+    headers,
+    ca: certificate.cert,
+    agent: agent ?? false,
+    localAddress: from,
+  };
   const request = https.request(options);
   request.end(body);
   const [response] = await once(request, 'response');

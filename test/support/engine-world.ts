@@ -4,6 +4,7 @@ import type { KubeObject } from '../../src/api/objects.ts';
 import type { SourceRef } from '../../src/api/sources.ts';
 import { Engine } from '../../src/controller/engine/engine.ts';
 import type { EngineDeps } from '../../src/controller/engine/engine-deps.ts';
+import { ExpressionBudget } from '../../src/domain/asks/expression-budget.ts';
 import type { Source } from '../../src/domain/source/source.ts';
 import type { StateRules } from '../../src/domain/state/source-past.ts';
 import { WorkloadState } from '../../src/domain/state/workload-state.ts';
@@ -17,7 +18,8 @@ import { createDigest } from '../../src/runtime/digest.ts';
 import { policyOf } from '../conformance/given.ts';
 import { virtualClock } from './virtual-clock.ts';
 
-const { text: digest } = createDigest(new Uint8Array(32));
+export const DIGEST = createDigest(new Uint8Array(32));
+const { text: digest } = DIGEST;
 export const DEPLOYMENT = kindNamed('Deployment') as WorkloadKind;
 export const WEB: WorkloadKey = 'Deployment/shop/web';
 export const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
@@ -26,8 +28,8 @@ export const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app
 export const stateOf = (workload: Workload): WorkloadState => new WorkloadState(workload, rulesOf(new SourceHistory()));
 
 export const rulesOf = (sources: SourceHistory, sapCompat = false): StateRules => ({
-  ...{ compat: false, sapCompat, sharedVersions: () => true, sources },
-  configHash: createConfigHash({ sources, sapCompat, mayStore: () => true, isAbsent: () => true }).certain,
+  ...{ compat: false, sapCompat, sharedVersions: () => true, lendsTemplate: () => false, sources },
+  configHash: createConfigHash({ sources, contentHash: sapCompat ? undefined : DIGEST, isAbsent: () => true }).certain,
 });
 
 export const markOf = (data: string): string => data.toLowerCase().padEnd(40, '0');
@@ -125,7 +127,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const policy = options.policy ?? policyOf();
   const engine = new Engine({
     policy,
-    configs: { asksFor: () => [], askedFrom: () => 0 },
+    configs: { asksFor: () => [], askedFrom: () => 0, expressions: new ExpressionBudget() },
     lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },
     timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 },
     configHash: rulesOf(sources, policy.sapCompat).configHash,
@@ -150,7 +152,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     },
     sharedVersions: () => true,
     inScope: () => true,
-    listed: { has: () => true },
+    listed: { has: () => true, places: 0 },
     want: (ref) => void wanted.push(ref),
     report: {
       sourceChanged: () => {},
@@ -190,7 +192,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
       ] as const;
       const edit = { env: [], annotations: {}, jsonPatch: false };
       state().writeBegan();
-      state().writeAccepted(changes, { changes, edit, strategy: 'env-vars', second: 0 }, seq);
+      state().writeAccepted(changes, { changes, edit, second: 0 }, seq);
       engine.workloadSeen(web(version, { ...look, mark: data }), 'write');
       engine.settled(state(), changes, seq, true);
     },

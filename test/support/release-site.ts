@@ -7,24 +7,32 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { ReleaseSites } from '../../src/sandbox/binaries/projects.ts';
+import {
+  BINARY_NAMES,
+  type BinaryName,
+  PROJECTS,
+  projectOf,
+  type ReleaseSites,
+  thisPlatform,
+} from '../../src/sandbox/binaries/projects.ts';
+import { type ReleaseSums, releaseRow } from '../../src/sandbox/binaries/release-sums.ts';
 
 type Mischief =
-  /** The published sum is of something else. */
-  | 'wrong-sum'
+  /** The file has other bytes than those that were summed up, and as many. */
+  | 'other-bytes'
   /** The connection breaks in the middle, every time. */
   | 'cut-always'
   /** The connection breaks in the middle, the first time. */
   | 'cut-once'
   /** The file is not there. */
   | 'missing'
-  /** The sum is not there. */
-  | 'no-sum'
   /** It ignores what a client says about the part that it has. */
   | 'no-ranges';
 
 export interface ReleaseSite {
   readonly sites: ReleaseSites;
+  /** Of what the site has for this platform. */
+  readonly sums: ReleaseSums;
   /** The paths asked for, with the range of each. */
   readonly requests: string[];
   mischief: Mischief | undefined;
@@ -39,12 +47,11 @@ export async function releaseSite(): Promise<ReleaseSite> {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '');
     requests.push(`${path} ${request.headers.range ?? ''}`.trim());
-    const sum = sumAt(path);
-    if (sum !== undefined) return sendSum(response, sum, site.mischief);
     if (site.mischief === 'missing') return void response.writeHead(404).end();
     const cuts = site.mischief === 'cut-always' || (site.mischief === 'cut-once' && !cut.has(path));
     cut.add(path);
-    sendFile(request, response, { content: fileAt(path), cuts, ranges: site.mischief !== 'no-ranges' });
+    const content = site.mischief === 'other-bytes' ? Buffer.alloc(fileAt(path).length) : fileAt(path);
+    sendFile(request, response, { content, cuts, ranges: site.mischief !== 'no-ranges' });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -54,8 +61,10 @@ export async function releaseSite(): Promise<ReleaseSite> {
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   };
   afterAll(close);
+  const sites = { kubernetes: base, helm: base, github: base };
   return {
-    sites: { kubernetes: base, helm: base, github: base, githubApi: `${base}/api` },
+    sites,
+    sums: Object.fromEntries(BINARY_NAMES.map((name) => sumOf(name, sites))),
     requests,
     close,
     get mischief() {
@@ -103,31 +112,15 @@ function archive(path: string): Buffer {
   return content;
 }
 
-type Sum = (of: (path: string) => string) => string;
-
-function sumAt(path: string): Sum | undefined {
-  if (path.endsWith('.sha256')) return (of) => of(path.replace('.sha256', ''));
-  if (path.endsWith('.sha256sum')) {
-    const file = path.replace('.sha256sum', '');
-    return (of) => `${of(file)}  ${file.split('/').at(-1)}\n`;
-  }
-  if (path.endsWith('/SHA256SUMS')) {
-    const names = ['etcd-v3.6.13-linux-amd64.tar.gz', 'etcd-v3.6.13-linux-arm64.tar.gz'];
-    return (of) => names.map((name) => `${of(path.replace('SHA256SUMS', name))}  ${name}\n`).join('');
-  }
-  if (path.startsWith('/api/repos/kubernetes-sigs/kwok/')) {
-    const names = ['kwok-linux-amd64', 'kwok-linux-arm64'];
-    const folder = '/kubernetes-sigs/kwok/releases/download/v0.8.0';
-    return (of) =>
-      JSON.stringify({ assets: names.map((name) => ({ name, digest: `sha256:${of(`${folder}/${name}`)}` })) });
-  }
-  return undefined;
-}
-
-function sendSum(response: ServerResponse, sum: Sum, mischief: Mischief | undefined): void {
-  if (mischief === 'no-sum') return void response.writeHead(404).end();
-  const digest = (path: string) => createHash('sha256').update(fileAt(path)).digest('hex');
-  response.end(sum(mischief === 'wrong-sum' ? () => '0'.repeat(64) : digest));
+function sumOf(name: BinaryName, sites: ReleaseSites): readonly [string, string] {
+  const platform = thisPlatform();
+  const url = PROJECTS[projectOf(name)].release(sites, name, platform)?.url;
+  const sum =
+    url &&
+    createHash('sha256')
+      .update(fileAt(new URL(url).pathname))
+      .digest('hex');
+  return [releaseRow(name, platform), sum ?? ''];
 }
 
 interface Sending {

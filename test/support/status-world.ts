@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { DEFAULT_KEYS } from '../../src/api/annotations.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { ReloaderConfigStatus } from '../../src/api/reloader-config/status-fields.ts';
+import type { SourceRef } from '../../src/api/sources.ts';
 import { ConfigStatuses, type ConfigStatusesDeps } from '../../src/controller/status/config-statuses.ts';
 import type { Change } from '../../src/domain/outcome/change.ts';
 import type { Outcome } from '../../src/domain/outcome/outcome.ts';
@@ -45,6 +46,7 @@ export async function statusWorld({ flags = [], answer, left: leftAtFirst, isLas
   const { clock, engine, sources, index } = setUp({ configs, policy: options });
   const stored = new Map<string, Stored>();
   const told: string[] = [];
+  const wanted: SourceRef[] = [];
   let version = 100;
   let left = leftAtFirst;
   const { api, client } = await startClient(
@@ -77,6 +79,7 @@ export async function statusWorld({ flags = [], answer, left: leftAtFirst, isLas
     mayWrite: () => true,
     pruned: () => [],
     restart: () => undefined,
+    want: (ref) => wanted.push(ref),
     serverNow: () => clock.wall(),
     report: {
       statusRefused: ({ status }) => told.push(String(status)),
@@ -95,7 +98,7 @@ export async function statusWorld({ flags = [], answer, left: leftAtFirst, isLas
   let term = new AbortController();
   let running = statuses.run(term.signal);
   return {
-    ...{ clock, configs, engine, sources, statuses, stored, told, bring },
+    ...{ clock, configs, engine, sources, statuses, stored, told, wanted, bring },
     /** Somebody applies a config, or another version of it. */
     apply(spec: object, name = CONFIG.name, more: Partial<Stored> = {}): void {
       const known = stored.get(name);
@@ -112,6 +115,12 @@ export async function statusWorld({ flags = [], answer, left: leftAtFirst, isLas
       engine.sourceChanged(next.ref, change, Number(next.resourceVersion));
       statuses.sourceTouched(next.ref, change);
     },
+    /** The data of a source that was listed without it. */
+    read(found: Source): void {
+      const change = sources.fill(found);
+      engine.sourceChanged(found.ref, change, Number(found.resourceVersion));
+      statuses.sourceTouched(found.ref, change);
+    },
     remove(at: number): void {
       const change = sources.remove(APP, at);
       engine.sourceChanged(APP, change, at);
@@ -122,8 +131,8 @@ export async function statusWorld({ flags = [], answer, left: leftAtFirst, isLas
       statuses.workloadTouched(WEB);
     },
     /** A write for the changes of `app` that wait had this outcome. */
-    outcome(is: 'rolled' | 'refused', error = ''): void {
-      const state = engine.states.get(WEB);
+    outcome(is: 'rolled' | 'refused', error = '', key = WEB): void {
+      const state = engine.states.get(key);
       const verdict = state && engine.verdicts.of(state.workload, APP);
       if (!state || !verdict?.reload) throw new Error(verdict?.rule ?? 'no workload');
       const current = sources.current(APP);

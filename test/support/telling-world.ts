@@ -17,11 +17,14 @@ export function tellingWorld(level = 'debug', wall = 0) {
   const alerts: Alert[] = [];
   const log = createLog({ format: '', level, write: (line) => void lines.push(line.trimEnd()), now: () => 0 });
   const metrics = controllerMetrics({ byNamespace: false });
+  const end = new AbortController();
   return {
     clock,
     lines,
     events,
     alerts,
+    /** Tells the process to end. */
+    end: () => end.abort(),
     /** The value of a series as it is rendered, undefined if there is none. */
     metric(series: string): number | undefined {
       const line = metrics
@@ -35,6 +38,7 @@ export function tellingWorld(level = 'debug', wall = 0) {
       metrics,
       clock,
       mayTell: () => true,
+      ending: end.signal,
       compat: false,
       post: (event: EventPost) => void events.push(event),
       alert: (alert: Alert) => void alerts.push(alert),

@@ -102,6 +102,15 @@ interface Template {
   readonly spec: Fields;
 }
 
+/** For a strategic merge with a pod template that has one container: the template of a writer who knows of no marks. */
+export const UNMARKED = {
+  metadata: { annotations: null },
+  spec: { containers: [{ name: 'app', env: [{ $patch: 'replace' }] }] },
+};
+
+/** In the spec of a Deployment: its rollouts never complete, so pods of earlier templates may be left. */
+export const HELD_OPEN = { replicas: 1, minReadySeconds: 500 };
+
 function specOf(kind: KindName, labels: Fields, template: Template): Fields {
   const selector = { matchLabels: labels };
   const finite = { ...template, spec: { restartPolicy: 'Never', ...template.spec } };

@@ -1,8 +1,8 @@
 import { createAct } from '../../src/controller/write/act.ts';
 import { type ReconcileDeps, reconcile } from '../../src/controller/write/reconcile.ts';
+import { ExpressionBudget } from '../../src/domain/asks/expression-budget.ts';
 import { createConfigHash } from '../../src/model/config-hash.ts';
-import { createDigest } from '../../src/runtime/digest.ts';
-import { parsed, running, WEB } from './engine-world.ts';
+import { DIGEST, parsed, running, WEB } from './engine-world.ts';
 import type { Exchange } from './scripted-api.ts';
 import { startClient } from './scripted-client.ts';
 
@@ -13,7 +13,7 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
   const { client } = await startClient((exchange) => void writes.push(exchange));
   const policy = options.policy ?? world.policy;
   const none = () => {};
-  const shorten = createDigest(new Uint8Array(32)).text;
+  const shorten = DIGEST.text;
   const { engine } = world;
   const act = createAct({
     client,
@@ -21,7 +21,7 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     policy,
     shorten,
     keyId: 'k',
-    configs: { asksFor: () => [], askedFrom: () => 0 },
+    configs: { asksFor: () => [], askedFrom: () => 0, expressions: new ExpressionBudget() },
     mayStore: () => true,
     jobs: {} as never,
     replacements: {} as never,
@@ -35,7 +35,10 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     sources: world.sources,
     policy,
     shorten,
-    configHash: createConfigHash({ ...world, ...policy, mayStore: () => true, isAbsent: () => true }).known,
+    configHash: createConfigHash({
+      ...{ ...world, isAbsent: () => true },
+      contentHash: policy.sapCompat ? undefined : DIGEST,
+    }).known,
     keys: policy.keys,
     lifecycle: { compat: policy.compat, reloadOnCreate: false, reloadOnDelete: false },
     timing: { quietPeriodMs: 0, maxWaitMs: 0 },

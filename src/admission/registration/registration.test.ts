@@ -6,6 +6,7 @@ import { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { counter, gauge } from '../../telemetry/metric.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
+import { Untrusted } from '../probe.ts';
 import { keepRegistered, type RegistrationDeps } from './registration.ts';
 
 const cleanUp: (() => unknown)[] = [];
@@ -39,17 +40,20 @@ async function start(given: Partial<RegistrationDeps> = {}) {
   const lines: string[] = [];
   const say = (line: string) => void lines.push(line);
   const probes: string[] = [];
+  const bundles: string[] = [];
   let wake = () => {};
   const metrics = createMetrics(TABLE);
-  const world = { bundle: 'one', isUp: true };
+  const world = { bundle: 'one', isUp: true, vouches: (_bundle: string) => true };
   const deps: RegistrationDeps = {
     client,
     target: TARGET,
     failurePolicy: 'Fail',
     bundle: () => world.bundle,
-    probe: async () => {
+    probe: async (bundle) => {
       probes.push(server.state);
+      bundles.push(bundle);
       if (!world.isUp) throw new Error('connection refused');
+      if (!world.vouches(bundle)) throw new Untrusted('self-signed certificate');
     },
     onBundleChange: (changed) => {
       wake = changed;
@@ -83,19 +87,20 @@ async function start(given: Partial<RegistrationDeps> = {}) {
   };
   const value = (name: string): string | undefined =>
     metrics.render().match(new RegExp(`^attune_admission_${name} (.*)$`, 'm'))?.[1];
-  return { server, world, lines, probes, live, quiet, run, value, wake: () => wake() };
+  return { server, world, lines, probes, bundles, live, quiet, run, value, wake: () => wake() };
 }
 
 const INSTALLED = { failurePolicy: 'Ignore' };
 
 describe('a registration that was just installed', () => {
   it('learns whom to trust under Ignore, and Fail last, each after the endpoint has answered', async () => {
-    const { server, run, quiet, probes, value, lines } = await start();
+    const { server, run, quiet, probes, bundles, value, lines } = await start();
     server.set('attune-install', INSTALLED);
     run();
     await quiet();
     expect(server.applied).toEqual(['Ignore one', 'Fail one']);
     expect(probes).toEqual(['Ignore ', 'Ignore one']);
+    expect(bundles).toEqual(['one', 'one']);
     expect(server.state).toBe('Fail one');
     expect([value('registered'), value('registration_repairs_total')]).toEqual(['1', '0']);
     expect(lines).toEqual(['admission is registered']);
@@ -124,12 +129,13 @@ describe('a registration that was just installed', () => {
   });
 
   it('gets its policy only, where somebody else says whom to trust', async () => {
-    const { server, run, quiet } = await start({ bundle: () => '' });
+    const { server, run, quiet, bundles } = await start({ bundle: () => '' });
     server.set('cainjector', { ...INSTALLED, caBundle: base64('theirs') });
     run();
     await quiet();
     expect(server.applied).toEqual(['Fail']);
     expect(server.state).toBe('Fail theirs');
+    expect(bundles[0]).toBe('theirs');
   });
 
   it('is not written to if it was done already', async () => {
@@ -138,6 +144,89 @@ describe('a registration that was just installed', () => {
     run();
     await live(60_000);
     expect(server.applied).toEqual([]);
+  });
+});
+
+describe('somebody else says whom to trust', () => {
+  const FOREIGN = { bundle: () => '' };
+  const DOUBT = 'the API server does not trust admission, so failurePolicy is Ignore: ';
+  const theirs = (failurePolicy: string, text = 'theirs') => ({ failurePolicy, caBundle: base64(text) });
+
+  it('and has not yet: Ignore, and it is told why; Fail as soon as the endpoint answers to that bundle', async () => {
+    const { server, run, live, lines, value, bundles } = await start(FOREIGN);
+    server.set('helm', INSTALLED);
+    run();
+    await live(60_000);
+    expect(server.applied).toEqual([]);
+    expect([value('registered'), bundles.length]).toEqual(['0', 0]);
+    expect(lines).toEqual([
+      `${DOUBT}an entry of MutatingWebhookConfiguration attune-admission has no caBundle. Let cert-manager write the ` +
+        'caBundle (annotation cert-manager.io/inject-ca-from), or put ca.crt into --admission-cert-dir',
+    ]);
+    server.set('cainjector', theirs('Ignore'));
+    await live(12_000);
+    expect([server.state, value('registered')]).toEqual(['Fail theirs', '1']);
+    expect(new Set(bundles)).toEqual(new Set(['theirs']));
+  });
+
+  it('to one entry only', async () => {
+    const { server, run, live } = await start(FOREIGN);
+    server.set('cainjector', theirs('Ignore'));
+    server.webhooks = server.webhooks?.map((each, index) =>
+      index === 0 ? each : { ...each, clientConfig: { ...each.clientConfig, caBundle: '' } },
+    );
+    run();
+    await live(30_000);
+    expect(server.applied).toEqual([]);
+  });
+
+  it('and nothing, under Fail: it is taken back', async () => {
+    const { server, run, quiet, lines } = await start(FOREIGN);
+    server.set('an older Attune', { failurePolicy: 'Fail' });
+    run();
+    await quiet();
+    expect(server.applied).toEqual(['Ignore']);
+    expect(lines[0]).toContain(DOUBT);
+  });
+
+  it('and means another certificate: Fail is not set, or taken back, and comes with the right one', async () => {
+    const { server, run, live, lines, world, value } = await start(FOREIGN);
+    world.vouches = (bundle) => bundle === 'theirs';
+    server.set('cainjector', theirs('Fail', 'others'));
+    run();
+    await live(30_000);
+    expect([server.state, value('registered')]).toEqual(['Ignore others', '0']);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`${DOUBT}self-signed certificate`);
+    server.set('cainjector', theirs('Ignore'));
+    await live(12_000);
+    expect(server.state).toBe('Fail theirs');
+    // A bundle that comes later is proven as well.
+    server.set('cainjector', theirs('Fail', 'others'));
+    await live(12_000);
+    expect(server.state).toBe('Ignore others');
+    expect([value('registration_repairs_total'), lines.filter((line) => line.includes('keeps changing'))]).toEqual([
+      '0',
+      [],
+    ]);
+  });
+
+  it('an endpoint that does not answer is no reason to let writes pass that Fail refuses', async () => {
+    const { server, run, live, world } = await start(FOREIGN);
+    world.isUp = false;
+    server.set('cainjector', theirs('Fail'));
+    run();
+    await live(30_000);
+    expect(server.applied).toEqual([]);
+    expect(server.state).toBe('Fail theirs');
+  });
+
+  it('is not asked again for what is proven', async () => {
+    const { server, run, live, bundles } = await start(FOREIGN);
+    server.set('cainjector', theirs('Fail'));
+    run();
+    await live(60_000);
+    expect([server.applied, bundles]).toEqual([[], ['theirs']]);
   });
 });
 
@@ -219,7 +308,12 @@ describe('somebody else', () => {
 
 describe('what is amiss is said once, with the cure, and looked at again', () => {
   it.each<[string, (server: RegistrationServer) => void, string]>([
-    ['no registration', () => {}, 'there is no MutatingWebhookConfiguration attune-admission'],
+    [
+      'no registration',
+      () => {},
+      'there is no MutatingWebhookConfiguration attune-admission, so the API server asks nobody about admission: ' +
+        'run attune admission install -n attune, or set attune.admission.enabled in the chart',
+    ],
     ['no entry of ours', (server) => server.set('x', {}, ['a.example']), 'has no entry whose name ends in .admission.'],
     [
       'no right to look',
@@ -250,6 +344,17 @@ describe('what is amiss is said once, with the cure, and looked at again', () =>
     expect(server.state).toBe('Fail one');
   });
 
+  it('no registration of a URL: the command that makes it, and none that cannot', async () => {
+    const target = { name: 'outside', namespace: '', url: 'https://10.0.0.5:9443' };
+    const { run, quiet, lines } = await start({ target });
+    run();
+    await quiet();
+    expect(lines).toEqual([
+      'there is no MutatingWebhookConfiguration outside, so the API server asks nobody about admission: ' +
+        'run ATTUNE_ADMISSION_NAME=outside attune admission install --admission-url=https://10.0.0.5:9443',
+    ]);
+  });
+
   it('a registration that leads elsewhere is not made to refuse writes', async () => {
     const { server, run, live, lines } = await start({ target: { ...TARGET, url: 'https://attune.example' } });
     server.set('attune-install', INSTALLED);
@@ -258,8 +363,8 @@ describe('what is amiss is said once, with the cure, and looked at again', () =>
     expect(server.applied).toEqual([]);
     expect(lines).toEqual([
       'MutatingWebhookConfiguration attune-admission leads to Service attune/attune-admission, port 443, path /mutate, ' +
-        'and this Attune is at https://attune.example/mutate: run attune admission install, or set ' +
-        'attune.admission.enabled in the chart, with the flags of this Attune',
+        'and this Attune is at https://attune.example/mutate: run attune admission install ' +
+        '--admission-url=https://attune.example, with the flags of this Attune',
     ]);
   });
 });

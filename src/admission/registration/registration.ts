@@ -2,8 +2,9 @@ import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { clientConfigOf, type Endpoint, placeOf } from '../endpoint.ts';
+import { clientConfigOf, type Endpoint, installCommand, placeOf } from '../endpoint.ts';
 import { keepTrying } from '../keep-trying.ts';
+import { Untrusted } from '../probe.ts';
 import type { Registration } from './entries.ts';
 import { type Entry, entriesOf, isLedTo, lastWriterOf, REGISTRATION_MANAGER, readRegistration } from './entries.ts';
 import { ENTRY_SUFFIX, REGISTRATIONS } from './manifest.ts';
@@ -20,8 +21,8 @@ export interface RegistrationDeps {
   readonly failurePolicy: 'Ignore' | 'Fail';
   /** What the API server has to trust, as it is now: another replica may have renewed it. '': somebody else tells it. */
   readonly bundle: () => string | Promise<string>;
-  /** Fails unless the endpoint answers over TLS, to somebody who trusts the bundle. */
-  readonly probe: () => Promise<void>;
+  /** Fails unless the endpoint answers over TLS, to somebody who trusts this bundle and nothing else: then `Untrusted`. */
+  readonly probe: (bundle: string) => Promise<void>;
   /** Is given a function to call when the bundle has changed. */
   readonly onBundleChange?: ((changed: () => void) => void) | undefined;
   readonly clock: Clock;
@@ -38,7 +39,8 @@ const OVERTAKEN_MS = 1000;
 
 /**
  * Keeps `caBundle` and `failurePolicy` of our entries as they are to be, until aborted, and nothing else of them. The API
- * server first learns whom to trust, under `Ignore`; `Fail` comes last, after the endpoint has answered once more.
+ * server first learns whom to trust, under `Ignore`; `Fail` comes last, after the endpoint has answered with a certificate
+ * that the bundle of each entry vouches for. Where it does not, the policy is `Ignore`.
  */
 export async function keepRegistered(deps: RegistrationDeps, signal: AbortSignal): Promise<void> {
   const keeper = new Keeper(deps);
@@ -51,6 +53,8 @@ class Keeper {
   readonly #deps: RegistrationDeps;
   /** The bundle that was last seen or put there: if another one is there then, somebody else put it. */
   #known: string | undefined;
+  /** The bundles of somebody else with which the endpoint has answered. */
+  #proven = '';
   /** How often may still be written for what is being done. */
   #appliesLeft = 0;
   #mayRepairAt = Number.NEGATIVE_INFINITY;
@@ -74,19 +78,58 @@ class Keeper {
     const bundle = await this.#deps.bundle();
     const entries = entriesOf(found);
     const isTrusted = bundle === '' || entries.every(({ clientConfig }) => clientConfig.caBundle === base64(bundle));
-    if (isTrusted && entries.every((entry) => entry.failurePolicy === failurePolicy)) {
-      this.#known = bundle;
-      this.#appliesLeft = 0;
-      this.#tell(true);
-      return LOOK_MS;
-    }
-    if (!isTrusted) this.#tell(false);
+    if (!isTrusted) return await this.#trust(found, bundle, signal);
+    const isDone = entries.every((entry) => entry.failurePolicy === failurePolicy);
+    const waitMs = isDone ? 0 : this.#begin(found, bundle);
+    if (waitMs > 0) return Math.min(LOOK_MS, waitMs);
+    if (bundle === '' || !isDone) await this.#prove(found, !isDone, signal);
+    if (!isDone) return await this.#apply(found, bundle, () => failurePolicy, signal);
+    this.#known = bundle;
+    this.#appliesLeft = 0;
+    this.#tell(true);
+    return LOOK_MS;
+  }
+
+  /** Lets the API server trust our bundle. */
+  async #trust(found: Registration, bundle: string, signal: AbortSignal): Promise<number> {
+    this.#tell(false);
     const waitMs = this.#begin(found, bundle);
     if (waitMs > 0) return Math.min(LOOK_MS, waitMs);
-    await this.#probe();
+    await this.#probe(bundle);
     const isRenewal = this.#known !== undefined && this.#known !== bundle;
     const policyOf = (entry: Entry) => (isRenewal ? entry.failurePolicy : 'Ignore');
-    return await this.#apply(found, bundle, isTrusted ? () => failurePolicy : policyOf, signal);
+    return await this.#apply(found, bundle, policyOf, signal);
+  }
+
+  /**
+   * Throws unless the API server trusts the endpoint, by what each entry says. If it cannot, `Fail` is taken back: it would
+   * refuse every write to a concerned workload.
+   */
+  async #prove(found: Registration, isAnew: boolean, signal: AbortSignal): Promise<void> {
+    const { failurePolicy, target } = this.#deps;
+    const entries = entriesOf(found);
+    const bundles = [...new Set(entries.map(({ clientConfig }) => clientConfig.caBundle ?? ''))];
+    const isProven = this.#proven === bundles.join();
+    try {
+      if (bundles.includes(''))
+        throw new Untrusted(`an entry of MutatingWebhookConfiguration ${target.name} has no caBundle`);
+      if (failurePolicy === 'Ignore' || (isProven && !isAnew)) return;
+      for (const each of bundles) await this.#probe(Buffer.from(each, 'base64').toString());
+      this.#proven = bundles.join();
+    } catch (error) {
+      const why = [error, error instanceof Error && error.cause].find((each) => each instanceof Untrusted);
+      if (!why) throw error;
+      this.#tell(false);
+      const isIgnored = entries.every((entry) => entry.failurePolicy === 'Ignore');
+      if (!isIgnored) await this.#apply(found, '', () => 'Ignore', signal);
+      // Nobody else did that: it is no repair to set `Fail` again.
+      this.#known = undefined;
+      throw new Error(
+        `the API server does not trust admission, so failurePolicy is Ignore: ${why.message}. Let cert-manager write the ` +
+          'caBundle (annotation cert-manager.io/inject-ca-from), or put ca.crt into --admission-cert-dir',
+        { cause: error },
+      );
+    }
   }
 
   /** Whether it may be written now, or in how many milliseconds. To undo what others did is limited, and told. */
@@ -118,9 +161,9 @@ class Keeper {
     );
   }
 
-  async #probe(): Promise<void> {
+  async #probe(bundle: string): Promise<void> {
     try {
-      await this.#deps.probe();
+      await this.#deps.probe(bundle);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new Error(`admission is not registered before its endpoint answers over TLS: ${why}`, { cause: error });
@@ -171,7 +214,8 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 /** Why a registration is not to be touched. */
 function problemWith(found: Registration | undefined, target: Endpoint): string | undefined {
   const named = `MutatingWebhookConfiguration ${target.name}`;
-  const cure = 'run attune admission install, or set attune.admission.enabled in the chart';
+  const chart = target.url === '' ? ', or set attune.admission.enabled in the chart' : '';
+  const cure = `run ${installCommand(target)}${chart}`;
   if (!found) return `there is no ${named}, so the API server asks nobody about admission: ${cure}`;
   const [first, ...others] = entriesOf(found);
   if (!first) return `${named} has no entry whose name ends in ${ENTRY_SUFFIX}: ${cure}`;

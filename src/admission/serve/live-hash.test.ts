@@ -12,12 +12,8 @@ import { ADMISSION_METRICS } from '../../telemetry/metric-tables/admission.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { createLiveHash, type LiveHashDeps } from './live-hash.ts';
 
-const parser = createObjectParser({
-  keys: DEFAULT_KEYS,
-  compat: false,
-  sapCompat: false,
-  digest: createDigest(Buffer.alloc(32, 7)),
-});
+const digest = createDigest(Buffer.alloc(32, 7));
+const parser = createObjectParser({ keys: DEFAULT_KEYS, compat: false, sapCompat: false, digest });
 
 const object = (name: string, uid: string, resourceVersion: string, data: Readonly<Record<string, string>>) => ({
   metadata: { namespace: 'shop', name, uid, resourceVersion },
@@ -31,6 +27,12 @@ const STORED: Readonly<Record<string, unknown>> = {
   '/api/v1/namespaces/shop/secrets/db': DB,
   '/api/v1/namespaces/shop/secrets/tls': TLS,
 };
+const CLIENT = '10.0.0.1';
+const { signal } = new AbortController();
+const question = (configMaps: unknown, secrets?: unknown, namespace = 'shop') => ({
+  lists: { [SAP_LISTS.ConfigMap]: configMaps, [SAP_LISTS.Secret]: secrets },
+  namespace,
+});
 /** As the engine sees it. */
 const fingerprint = (kind: SourceKind, of: typeof APP) => parser.source(kind, of, true, undefined).fingerprint?.exact;
 
@@ -44,13 +46,14 @@ async function start(answer: (exchange: Exchange) => void = fromStore, deps: Par
   const { client, api } = await startClient(answer);
   const clock = virtualClock();
   const metrics = createMetrics(ADMISSION_METRICS);
-  const live = createLiveHash({ client, parser, mayStore: () => true, clock, metrics, ...deps });
+  const live = createLiveHash({ client, parser, contentHash: digest, clock, metrics, ...deps });
   return {
     api,
     client,
     clock,
+    live,
     hash: (configMaps: unknown, secrets?: unknown, namespace = 'shop') =>
-      live({ [SAP_LISTS.ConfigMap]: configMaps, [SAP_LISTS.Secret]: secrets }, namespace),
+      live(question(configMaps, secrets, namespace), CLIENT, signal),
     paths: () => api.requests.map(({ path }) => path.replace(/^.*\/shop\//, '')).sort(),
     count: (result: string) => {
       const [, value] =
@@ -58,6 +61,11 @@ async function start(answer: (exchange: Exchange) => void = fromStore, deps: Par
       return Number(value);
     },
   };
+}
+
+interface Hashes {
+  readonly content: string;
+  readonly versions: string;
 }
 
 describe('the hash', () => {
@@ -79,17 +87,28 @@ describe('the hash', () => {
       'configmap/shop/nope/\n',
       `secret/shop/db/${fingerprint('Secret', DB)}\n`,
     ];
-    expect(await hash('app-config,nope', 'db')).toMatchObject({ content: sha256Hex(lines.join('')) });
+    expect(await hash('app-config,nope', 'db')).toMatchObject({ content: digest.configHash(lines.join('')) });
   });
 
-  test('by content has the version of a source whose fingerprint may not be stored', async () => {
-    const { hash } = await start(fromStore, { mayStore: (id) => id !== 'Secret/db' });
+  test('without a key that is a secret, the versions are all that is told', async () => {
+    const { hash } = await start(fromStore, { contentHash: undefined });
+    const { content, versions } = (await hash('app-config', 'db,tls')) as Hashes;
+    expect(content).toBe(versions);
+  });
+
+  test('by content proves no guess: not with the data, and not with what a Secret of another namespace shows', async () => {
+    const { hash } = await start();
+    const { content, versions } = (await hash('', 'db')) as Hashes;
+    const guess = parser.source('Secret', { ...DB, metadata: { ...DB.metadata, namespace: 'mine' } }, true, undefined);
     const lines = [
-      `configmap/shop/app-config/${fingerprint('ConfigMap', APP)}\n`,
-      `secret/shop/db/${DB.metadata.uid}.77\n`,
-      `secret/shop/tls/${fingerprint('Secret', TLS)}\n`,
-    ];
-    expect(await hash('app-config', 'db,tls')).toMatchObject({ content: sha256Hex(lines.join('')) });
+      ...[DB.data['pin'], '1234', `pin=1234`, guess.fingerprint?.mark, guess.fingerprint?.exact],
+      ...[`${DB.metadata.uid}.77`, fingerprint('Secret', DB)],
+    ].map((held) => `secret/shop/db/${held}\n`);
+    expect(lines.map(sha256Hex)).not.toContain(content);
+    expect(lines.map(sha256Hex)).toContain(versions);
+    expect(guess.fingerprint?.exact).not.toBe(fingerprint('Secret', DB));
+    const other = await start(fromStore, { contentHash: createDigest(Buffer.alloc(32, 8)) });
+    expect(await other.hash('', 'db')).toEqual({ content: expect.not.stringMatching(content), versions });
   });
 
   test('names with blanks: trimmed by content, taken as they are by version', async () => {
@@ -102,8 +121,8 @@ describe('the hash', () => {
 
   test('of nothing', async () => {
     const { hash, api } = await start();
-    const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-    expect(await hash(7)).toEqual({ content: empty, versions: empty });
+    const versions = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+    expect(await hash(7)).toEqual({ content: digest.configHash(''), versions });
     expect(api.requests).toHaveLength(0);
   });
 });
@@ -131,7 +150,7 @@ describe('what is read', () => {
   ])('no object can be called %j: absent without a request', async (name) => {
     const { hash, api } = await start();
     expect(await hash(name)).toEqual({
-      content: sha256Hex(`configmap/shop/${name.trim()}/\n`),
+      content: digest.configHash(`configmap/shop/${name.trim()}/\n`),
       versions: sha256Hex(`configmap/shop/${name}/\n`),
     });
     expect(api.requests.map(({ path }) => path)).toEqual(name === 'a\n' ? [expect.stringMatching(/\/a$/)] : []);
@@ -197,6 +216,108 @@ describe('what cannot be told', () => {
       error: 'ConfigMap shop/app-config cannot be read: the API server has not answered within 500 ms',
     });
     await eventually(() => held.every(({ closed }) => closed)).toBe(true);
-    expect([count('success'), count('error'), count('timeout')]).toEqual([0, 0, 1]);
+    expect([count('success'), count('error'), count('timeout')]).toEqual([0, 0, 2]);
+  });
+
+  test('a server that answers while this process has no time to listen is heard', async () => {
+    const { hash, clock } = await start((exchange) => {
+      fromStore(exchange);
+      clock.advance(499);
+    });
+    expect(await hash('app-config')).toMatchObject({ content: expect.any(String) });
+  });
+
+  test('more sources than one review may list: nothing is read', async () => {
+    const { hash, api } = await start();
+    const names = Array.from({ length: 4097 }, (_, index) => `n${index}`).join();
+    expect(await hash(names)).toEqual({ error: '4097 sources are listed: expected at most 4096' });
+    expect(api.requests).toHaveLength(0);
+  });
+
+  test('what is not read when the time of the review is over', async () => {
+    const held: Exchange[] = [];
+    const begun = Promise.withResolvers<void>();
+    const { live } = await start((exchange) => {
+      held.push(exchange);
+      begun.resolve();
+    });
+    const review = new AbortController();
+    const done = live(question('app-config'), CLIENT, review.signal);
+    await begun.promise;
+    review.abort();
+    expect(await done).toEqual({ error: 'ConfigMap shop/app-config cannot be read: no time is left' });
+    // Nobody waits for it any more.
+    await eventually(() => held.every(({ closed }) => closed)).toBe(true);
+  });
+});
+
+describe('reviews at once', () => {
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`).join();
+
+  /** An API server that answers only when it is told to, and counts what it was asked for at most at once. */
+  async function heldApi() {
+    const waiting: Exchange[] = [];
+    let most = 0;
+    let isOpen = false;
+    const world = await start((exchange) => {
+      if (isOpen) return exchange.status(404, 'NotFound');
+      most = Math.max(most, waiting.push(exchange));
+    });
+    return {
+      ...world,
+      waiting,
+      most: () => most,
+      open: () => {
+        isOpen = true;
+        for (const exchange of waiting.splice(0)) exchange.status(404, 'NotFound');
+      },
+    };
+  }
+
+  test('20 with the same 64 sources: two reads of each, and 32 at once', async () => {
+    const { live, api, waiting, most, open } = await heldApi();
+    const all = Array.from({ length: 20 }, () => live(question(names(64)), CLIENT, signal));
+    await eventually(() => waiting.length).toBe(32);
+    open();
+    const hashes = await Promise.all(all);
+    expect(new Set(hashes.map((hash) => JSON.stringify(hash))).size).toBe(1);
+    expect(most()).toBe(32);
+    // All asked before the first read was sent, but for those that were under way when a review came to its next names.
+    expect(api.requests.length).toBeLessThanOrEqual(2 * 64);
+  });
+
+  test('one that comes while a source is read does not take what that read finds', async () => {
+    const versions = ['1', '2'];
+    const held: Exchange[] = [];
+    const { live, api } = await start((exchange) => void held.push(exchange));
+    const answer = (): void => held.shift()?.json(200, object('app-config', 'u', versions.shift() ?? '', {}));
+    const first = live(question('app-config'), CLIENT, signal);
+    await eventually(() => held.length).toBe(1);
+    const later = [1, 2, 3].map(() => live(question('app-config'), CLIENT, signal));
+    answer();
+    await eventually(() => held.length).toBe(1);
+    answer();
+    const versionOf = async (hash: ReturnType<typeof live>) => (await hash) as { versions: string };
+    expect((await versionOf(first)).versions).toBe(sha256Hex('configmap/shop/app-config/u.1\n'));
+    for (const hash of later) {
+      expect((await versionOf(hash)).versions).toBe(sha256Hex('configmap/shop/app-config/u.2\n'));
+    }
+    expect(api.requests).toHaveLength(2);
+  });
+
+  test('of one address keep no other waiting, and all of them are 64 reads at once', async () => {
+    const { live, waiting, most, open } = await heldApi();
+    const flood = Array.from({ length: 50 }, (_, index) =>
+      live(question(names(20).replaceAll('n', `f${index}-`)), CLIENT, signal),
+    );
+    await eventually(() => waiting.length).toBe(32);
+    const others = ['10.0.0.2', '10.0.0.3'].map((client) =>
+      live(question(names(32).replaceAll('n', `${client}-`)), client, signal),
+    );
+    await eventually(() => waiting.length).toBe(64);
+    expect(waiting.filter(({ path }) => !path.includes('10.0.0.'))).toHaveLength(32);
+    open();
+    for (const hash of await Promise.all([...flood, ...others])) expect(hash).toHaveProperty('content');
+    expect(most()).toBe(64);
   });
 });

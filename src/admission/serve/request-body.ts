@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { FairShare } from './fair-share.ts';
 import type { BadRequest } from './review.ts';
 
 export interface BodyLimits {
@@ -8,38 +9,52 @@ export interface BodyLimits {
   readonly roomBytes: number;
 }
 
-/** Reads bodies, and holds no more of them at a time than there is room for. */
+/** Reads bodies. A body is read when there is room for all of it, and keeps its room until its answer is sent. */
 export function createBodyReader({ bodyBytes, roomBytes }: BodyLimits) {
-  const tooLarge = `the body is over ${bodyBytes} bytes`;
-  let held = 0;
+  const room = new FairShare(roomBytes);
+  const tooLarge: BadRequest = { status: 413, message: `the body is over ${bodyBytes} bytes` };
 
-  return (request: IncomingMessage, response: ServerResponse): Promise<Buffer | BadRequest> => {
-    const read = Promise.withResolvers<Buffer | BadRequest>();
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const refuse = (status: number, message: string): void => {
-      // What is left of the body is not read: its sender is told to go.
-      request.removeListener('data', take).pause();
-      response.shouldKeepAlive = false;
-      read.resolve({ status, message });
-    };
-    const take = (chunk: Buffer): void => {
-      size += chunk.length;
-      held += chunk.length;
-      if (size > bodyBytes) refuse(413, tooLarge);
-      else if (held > roomBytes) refuse(503, 'too many large requests at a time');
-      else chunks.push(chunk);
-    };
-    response.once('close', () => {
-      held -= size;
-    });
-    if (Number(request.headers['content-length']) > bodyBytes) refuse(413, tooLarge);
-    else {
-      request.on('data', take);
-      request.once('end', () => read.resolve(Buffer.concat(chunks, size)));
-      request.once('close', () => read.resolve({ status: 400, message: 'the body broke off' }));
-      request.on('error', () => {});
-    }
-    return read.promise;
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    client: string,
+    signal: AbortSignal,
+  ): Promise<Buffer | BadRequest> => {
+    const { 'content-length': length = bodyBytes } = request.headers;
+    const claimed = Number(length);
+    if (claimed > bodyBytes) return tooLarge;
+    const release = await room.take(client, claimed, signal);
+    if (response.destroyed) release();
+    else response.once('close', release);
+    return await received(request, claimed, signal, tooLarge);
   };
+}
+
+/** What is left of a body that breaks off, or is too large, is not read. */
+function received(
+  request: IncomingMessage,
+  claimed: number,
+  signal: AbortSignal,
+  tooLarge: BadRequest,
+): Promise<Buffer | BadRequest> {
+  const read = Promise.withResolvers<Buffer | BadRequest>();
+  // Nothing is made for what is only claimed.
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const late = (): void => read.resolve({ status: 408, message: 'the body did not come in time' });
+  const take = (chunk: Buffer): void => {
+    size += chunk.length;
+    if (size > claimed) read.resolve(tooLarge);
+    else chunks.push(chunk);
+  };
+  signal.addEventListener('abort', late, { once: true });
+  request.on('data', take);
+  request.once('end', () => read.resolve(Buffer.concat(chunks, size)));
+  request.once('close', () => read.resolve({ status: 400, message: 'the body broke off' }));
+  request.on('error', () => {});
+  if (signal.aborted) late();
+  return read.promise.finally(() => {
+    signal.removeEventListener('abort', late);
+    request.removeListener('data', take).pause();
+  });
 }

@@ -1,38 +1,44 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type BodyLimits, createBodyReader } from './request-body.ts';
-import { createReviewer, plainText, type Reply, type ReviewerDeps } from './reviewer.ts';
+import { createReviewHandler, type ReviewLimits } from './review-handler.ts';
+import { plainText, type Reply, type ReviewerDeps } from './reviewer.ts';
 
 export interface ResponderDeps extends ReviewerDeps {
   readonly isReady: () => boolean;
 }
 
-export interface ResponderLimits extends BodyLimits {
-  /** From the head of a request to its answer. */
-  readonly answerMs: number;
+/** What the server knows about a request that the request does not say. */
+export interface Sender {
+  /** Its address. */
+  readonly client: string;
+  /** Whether the answer is the last one of its connection; asked when it is sent. */
+  readonly isLast: () => boolean;
+  /** Called if the request was a valid review. */
+  readonly proved: () => void;
 }
 
-/** Answers a request; where `isLast` says so, it is the last one of its connection. Never rejects. */
-export type Responder = (request: IncomingMessage, response: ServerResponse, isLast: () => boolean) => Promise<void>;
+/** Answers a request. Never rejects. */
+export type Responder = (request: IncomingMessage, response: ServerResponse, sender: Sender) => Promise<void>;
 
-export function createResponder(deps: ResponderDeps, limits: ResponderLimits): Responder {
-  const review = createReviewer(deps, limits.answerMs);
-  const readBody = createBodyReader(limits);
+export function createResponder(deps: ResponderDeps, limits: ReviewLimits): Responder {
+  const review = createReviewHandler(deps, limits);
 
-  const replyTo = async (request: IncomingMessage, response: ServerResponse): Promise<Reply> => {
-    const begun = deps.clock.now();
+  const replyTo = async (request: IncomingMessage, response: ServerResponse, sender: Sender): Promise<Reply> => {
     const { method = '', url = '' } = request;
     const [path = ''] = url.split('?', 1);
     const allowed = METHODS.get(path);
     if (!allowed) return plainText(404, 'not found');
     if (!allowed.includes(method)) return { ...plainText(405, `only ${allowed}`), allow: allowed.join(', ') };
     if (path === '/readyz') return deps.isReady() ? plainText(200, 'ready') : plainText(503, 'not ready');
-    return await review(isJson(request) ? await readBody(request, response) : NO_JSON, begun);
+    const { reply, write } = await review(request, response, sender.client);
+    if (write) sender.proved();
+    return reply;
   };
 
-  return async (request, response, isLast) => {
+  return async (request, response, sender) => {
     try {
-      const { status, type, body, allow } = await replyTo(request, response);
-      if (isLast()) response.shouldKeepAlive = false;
+      const { status, type, body, allow } = await replyTo(request, response, sender);
+      // What is left of a body is not read: its sender is told to go.
+      if (sender.isLast() || !request.complete) response.shouldKeepAlive = false;
       response.writeHead(status, {
         'content-type': type,
         'content-length': Buffer.byteLength(body),
@@ -50,8 +56,3 @@ const METHODS: ReadonlyMap<string, readonly string[]> = new Map([
   ['/mutate', ['POST']],
   ['/readyz', ['GET', 'HEAD']],
 ]);
-
-const NO_JSON = { status: 400, message: 'expected the content type application/json' };
-
-const isJson = ({ headers }: IncomingMessage): boolean =>
-  /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { collectGarbage } from '../../../test/support/collect-garbage.ts';
 import type { Answer } from '../../domain/admission/request.ts';
-import { readReview, writeReview } from './review.ts';
+import { parsedBytes, readReview, writeReview } from './review.ts';
 
 const read = (value: unknown) => readReview(Buffer.from(JSON.stringify(value)));
 const review = (request: unknown, more: object = {}) =>
@@ -104,7 +105,31 @@ describe('no request', () => {
     ['objects', `[${'{},'.repeat(2_000_000)}{}]`],
     ['members', `{${'"a":0,'.repeat(1_000_000)}"a":0}`],
   ])('but more %s than the memory could bear', (_, text) => {
-    expect(readReview(Buffer.from(text))).toEqual(refused('the body has more than 500000 JSON values', 413));
+    expect(readReview(Buffer.from(text))).toEqual(
+      refused('the body would take more than 67108864 bytes of memory', 413),
+    );
+  });
+
+  test.each([
+    ['lists', '[],'],
+    ['objects', '{},'],
+    ['objects with a member', '{"9":1},'],
+    ['objects with a member each of its own', '{"#":1},'],
+    ['texts', '"#",'],
+    ['numbers', '1.5,'],
+    ['variables', '{"name":"V#","value":"#"},'],
+  ])('takes no more memory than was counted: %s', (_, element) => {
+    const count = 200_000;
+    const body = Buffer.from(
+      `[${Array.from({ length: count }, (_each, index) => element.replaceAll('#', index.toString(36))).join('')}0]`,
+    );
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    const parsed: unknown = JSON.parse(body.toString());
+    collectGarbage();
+    const taken = process.memoryUsage().heapUsed - before;
+    expect(parsed).toHaveLength(count + 1);
+    expect(taken).toBeLessThan(parsedBytes(body));
   });
 
   test('of a large object is one all the same', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { reviewOf, UNCHANGED } from '../../../test/support/admission-server.ts';
+import { collectGarbage } from '../../../test/support/collect-garbage.ts';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import type { Answer } from '../../domain/admission/request.ts';
 import { createLog } from '../../telemetry/log.ts';
@@ -16,17 +17,23 @@ const WRITE = {
   userInfo: { username: 'jane' },
 };
 
-function world(admit: ReviewerDeps['admit'], level = 'info') {
+function world(
+  admit: ReviewerDeps['admit'],
+  readHash: ReviewerDeps['readHash'] = async () => ({ error: 'none' }),
+  { signal } = new AbortController(),
+) {
   const lines: string[] = [];
   const metrics = createMetrics(ADMISSION_METRICS);
-  const clock = virtualClock();
-  const log = createLog({ format: '', level, write: (line) => void lines.push(line), now: () => 0 });
-  const review = createReviewer({ admit, clock, log, metrics }, 2500);
+  const log = createLog({ format: '', level: 'info', write: (line) => void lines.push(line), now: () => 0 });
+  const review = createReviewer({ admit, readHash, clock: virtualClock(), log, metrics });
+  const ask = async (request: object | Buffer = WRITE) => {
+    const body = Buffer.isBuffer(request) ? request : Buffer.from(JSON.stringify(reviewOf(request)));
+    const { reply, outcome, write } = await review(body, '10.0.0.1', signal);
+    return { ...reply, outcome, write };
+  };
   return {
     lines,
-    clock,
-    ask: (request: object = WRITE, begun = 0) => review(Buffer.from(JSON.stringify(reviewOf(request))), begun),
-    review,
+    ask,
     counted: () =>
       metrics
         .render()
@@ -41,30 +48,25 @@ const responseIn = (body: string) => (JSON.parse(body) as { response: unknown })
 describe('an answer', () => {
   test('that changes nothing, and one that does', async () => {
     let answer: Answer = UNCHANGED;
-    const { ask, lines, counted } = world(async () => answer);
-    expect(await ask()).toMatchObject({ status: 200, type: 'application/json' });
+    const { ask, lines, counted } = world(() => answer);
+    expect(await ask()).toMatchObject({ status: 200, type: 'application/json', outcome: 'unchanged' });
     answer = {
       ...UNCHANGED,
       operations: [{ op: 'add', path: '/metadata/annotations/a', value: 'b' }],
       restored: { variables: 2, annotations: 1, record: 0 },
     };
     expect(responseIn((await ask()).body)).toMatchObject({ uid: 'u-1', allowed: true, patchType: 'JSONPatch' });
-    expect(await ask({ ...WRITE, dryRun: true })).toMatchObject({ status: 200 });
-    expect(counted()).toEqual([
-      'requests_total{outcome="unchanged",dry_run="false"} 1',
-      'requests_total{outcome="changed",dry_run="false"} 1',
-      'requests_total{outcome="changed",dry_run="true"} 1',
-      'restored_marks_total{mark="variable"} 2',
-      'restored_marks_total{mark="annotation"} 1',
-    ]);
+    expect(await ask({ ...WRITE, dryRun: true })).toMatchObject({ outcome: 'changed', write: { dryRun: true } });
+    expect(counted()).toEqual(['restored_marks_total{mark="variable"} 2', 'restored_marks_total{mark="annotation"} 1']);
     // One line for each write in a cluster would be a flood.
     expect(lines).toEqual([]);
   });
 
   test('that denies is told in the log', async () => {
-    const { ask, lines, counted } = world(async () => ({ allowed: false, code: 400, message: 'the hash differs' }));
-    const { status, body } = await ask();
-    expect([status, responseIn(body)]).toEqual([
+    const { ask, lines } = world(() => ({ allowed: false, code: 400, message: 'the hash differs' }));
+    const { status, body, outcome } = await ask();
+    expect([outcome, status, responseIn(body)]).toEqual([
+      'denied',
       200,
       { uid: 'u-1', allowed: false, status: { code: 400, message: 'the hash differs' } },
     ]);
@@ -72,88 +74,121 @@ describe('an answer', () => {
       'time="1970-01-01T00:00:00Z" level=info msg="admission denied" code=400 dryRun=false kind=Deployment name=web ' +
         'namespace=shop operation=UPDATE reason="the hash differs" user=jane\n',
     ]);
-    expect(counted()).toEqual(['requests_total{outcome="denied",dry_run="false"} 1']);
   });
 
-  test('each is a line of its own when debugging', async () => {
-    const { ask, lines } = world(async () => UNCHANGED, 'debug');
-    await ask();
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(
-      /level=debug msg="admission request" .* name=web .* outcome=unchanged status=200 user=jane/,
+  test('names the write, and nothing that it holds', async () => {
+    const { write } = await world(() => UNCHANGED).ask();
+    expect(write).toEqual({
+      kind: 'Deployment',
+      operation: 'UPDATE',
+      namespace: 'shop',
+      name: 'web',
+      user: 'jane',
+      dryRun: false,
+    });
+  });
+
+  test('that depends on sources is given when they are read, to the same request', async () => {
+    const question = { lists: { a: 'b' }, namespace: 'shop' };
+    const seen: unknown[] = [];
+    const { ask } = world(
+      (request, hash) => {
+        seen.push([request.uid, hash]);
+        return hash === undefined ? question : UNCHANGED;
+      },
+      async (...asked) => {
+        seen.push(asked.slice(0, 2));
+        return { error: 'no answer' };
+      },
     );
-    expect(lines[0]).not.toContain(PIN);
+    expect(await ask()).toMatchObject({ outcome: 'unchanged' });
+    expect(seen).toEqual([
+      ['u-1', undefined],
+      [question, '10.0.0.1'],
+      ['u-1', { error: 'no answer' }],
+    ]);
+  });
+
+  test('nothing that was parsed is held while sources are read', async () => {
+    const question = { lists: {}, namespace: '' };
+    const parsed: WeakRef<object>[] = [];
+    const held: number[] = [];
+    const { ask } = world(
+      ({ object }, hash) => {
+        parsed.push(new WeakRef(object ?? {}));
+        return hash === undefined ? question : UNCHANGED;
+      },
+      async () => {
+        // A WeakRef holds its object until the end of the turn in which it was made.
+        await new Promise((resolve) => setImmediate(resolve));
+        collectGarbage();
+        held.push(parsed.filter((each) => each.deref() !== undefined).length);
+        return { error: 'none' };
+      },
+    );
+    await Promise.all(Array.from({ length: 16 }, () => ask()));
+    expect(held).toEqual(Array.from({ length: 16 }, () => 0));
   });
 
   test('nothing that was sent makes a line long', async () => {
     const long = 'x'.repeat(100_000);
-    const { ask, lines } = world(async () => ({ allowed: false, code: 400, message: long }));
+    const { ask, lines } = world(() => ({ allowed: false, code: 400, message: long }));
     await ask({ ...WRITE, namespace: long, userInfo: { username: long } });
     expect(lines.join('').length).toBeLessThan(2000);
   });
 });
 
 describe('no answer', () => {
-  const deny = (code: number, message: string) => ({ uid: 'u-1', allowed: false, status: { code, message } });
-
-  test.each([
-    ['rejects', async (): Promise<Answer> => Promise.reject(new TypeError(`cannot read ${PIN}`))],
-    [
-      'throws',
-      () => {
-        throw new TypeError(`cannot read ${PIN}`);
-      },
-    ],
-  ])(
-    'where admit %s: an error status, so that the failure policy decides; the log says where, and quotes nothing',
-    async (_, admit) => {
-      const { ask, lines, counted } = world(admit);
-      const { status, body } = await ask();
-      expect([status, responseIn(body)]).toEqual([500, deny(500, 'attune failed on this request; its log says where')]);
-      expect(lines).toHaveLength(1);
-      expect(lines[0]).toMatch(
-        /level=error msg="no answer to an admission request" .*error="TypeError at .*reviewer\.test\.ts/,
-      );
-      expect(lines[0]).not.toContain(PIN);
-      expect(counted()).toEqual(['requests_total{outcome="failed",dry_run="false"} 1']);
-    },
-  );
+  test('where admit throws: an error status, so that the failure policy decides; the log says where, and quotes nothing', async () => {
+    const { ask, lines } = world(() => {
+      throw new TypeError(`cannot read ${PIN}`);
+    });
+    const { status, body, outcome } = await ask();
+    const message = 'attune failed on this request; its log says where';
+    const denied = { uid: 'u-1', allowed: false, status: { code: 500, message } };
+    expect([outcome, status, responseIn(body)]).toEqual(['failed', 500, denied]);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /level=error msg="no answer to an admission request" .*error="TypeError at .*reviewer\.test\.ts/,
+    );
+    expect(lines[0]).not.toContain(PIN);
+  });
 
   test('where the answer cannot be written', async () => {
     let deep: unknown = PIN;
     for (let depth = 0; depth < 200_000; depth += 1) deep = [deep];
-    const { ask, lines } = world(async () => ({ ...UNCHANGED, operations: [{ op: 'add', path: '/a', value: deep }] }));
+    const { ask, lines } = world(() => ({ ...UNCHANGED, operations: [{ op: 'add', path: '/a', value: deep }] }));
     expect(await ask()).toMatchObject({ status: 500 });
     expect(lines.join('')).not.toContain(PIN);
   });
 
-  test('where admit takes too long, counted from the head of the request', async () => {
-    const { ask, clock, lines, counted } = world(() => new Promise(() => {}));
-    await clock.run(400);
-    const asked = ask(WRITE, 0);
-    await clock.run(2099);
+  test('where its time is over before the sources are read, and it must know them: the failure policy decides', async () => {
+    const time = new AbortController();
+    const { ask, lines } = world(
+      (_, hash) => (hash ? { allowed: false, code: 400, message: 'no time is left' } : { lists: {}, namespace: '' }),
+      async () => {
+        time.abort();
+        return { error: 'no time is left' };
+      },
+      time,
+    );
+    expect(await ask()).toEqual({
+      status: 503,
+      type: 'text/plain',
+      body: 'too many reviews at once',
+      outcome: 'refused',
+    });
     expect(lines).toEqual([]);
-    await clock.run(1);
-    const { status, body } = await asked;
-    expect([status, responseIn(body)]).toEqual([504, deny(504, 'attune had no answer within 2500 ms')]);
-    expect(lines).toHaveLength(1);
-    expect(counted()).toEqual(['requests_total{outcome="failed",dry_run="false"} 1']);
-    expect(clock.timers).toBe(0);
   });
 
   test('to what is no review', async () => {
-    const { review, lines, counted } = world(async () => UNCHANGED);
-    expect(await review(Buffer.from(`{"pin":"${PIN}`), 0)).toEqual({
+    const { ask, lines } = world(() => UNCHANGED);
+    expect(await ask(Buffer.from(`{"pin":"${PIN}`))).toEqual({
       status: 400,
       type: 'text/plain',
       body: 'the body is not a JSON object',
-    });
-    expect(await review({ status: 413, message: 'too much' }, 0)).toEqual({
-      status: 413,
-      type: 'text/plain',
-      body: 'too much',
+      outcome: 'invalid',
     });
     expect(lines).toEqual([]);
-    expect(counted()).toEqual(['requests_total{outcome="invalid",dry_run="false"} 2']);
   });
 });

@@ -1,12 +1,15 @@
 import { objectAt, textIn } from '../../api/json.ts';
-import type { AdmissionRequest, Answer } from '../../domain/admission/request.ts';
+import type { AdmissionRequest, Answer, CurrentHash, HashQuestion } from '../../domain/admission/request.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log, LogFields } from '../../telemetry/log.ts';
 import type { AdmissionMetrics } from '../../telemetry/metric-tables/admission.ts';
+import type { ReadHash } from './live-hash.ts';
 import { type BadRequest, readReview, writeReview } from './review.ts';
 
 export interface ReviewerDeps {
-  readonly admit: (request: AdmissionRequest) => Promise<Answer>;
+  /** The answer to a request, or what has to be read first. */
+  readonly admit: (request: AdmissionRequest, hash?: CurrentHash) => Answer | HashQuestion;
+  readonly readHash: ReadHash;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: AdmissionMetrics;
@@ -21,68 +24,76 @@ export interface Reply {
   readonly allow?: string;
 }
 
-/** The reply to a body, or to what came in the place of one; `begun` is when its request did. Never rejects. */
-export type Reviewer = (body: Buffer | BadRequest, begun: number) => Promise<Reply>;
+export type Outcome = 'unchanged' | 'changed' | 'denied' | 'invalid' | 'refused' | 'failed';
+
+export interface Reviewed {
+  readonly reply: Reply;
+  readonly outcome: Outcome;
+  /** What a valid review is about. */
+  readonly write?: LogFields & { readonly dryRun: boolean };
+}
 
 export const plainText = (status: number, body: string): Reply => ({ status, type: 'text/plain', body });
 const json = (status: number, body: string): Reply => ({ status, type: 'application/json', body });
 
-/** Asks `admit` about each review, answers in time whatever it does, and tells log and metrics. */
-export function createReviewer({ admit, clock, log, metrics }: ReviewerDeps, answerMs: number): Reviewer {
-  const inTime = async (request: AdmissionRequest, begun: number): Promise<Answer> => {
-    const late = Promise.withResolvers<never>();
-    const callOff = clock.after(Math.max(0, begun + answerMs - clock.now()), () => late.reject(new Late()));
+export const refused = ({ status, message }: BadRequest, outcome: Outcome): Reviewed => ({
+  reply: plainText(status, message),
+  outcome,
+});
+
+/** Under an HTTP status that is an error the API server does what the failure policy says. */
+export const OVERLOADED = { status: 503, message: 'too many reviews at once' };
+
+/** The reply to a body of this client. Never rejects, and ends soon after the signal is aborted. */
+export type Reviewer = (body: Buffer, client: string, signal: AbortSignal) => Promise<Reviewed>;
+
+/**
+ * Asks `admit` about each review. While sources are read for one, it is kept as the bytes that came, and parsed again
+ * afterwards: a parsed review takes up to twenty times as much, and so there is only one at a time.
+ */
+export function createReviewer({ admit, readHash, log, metrics }: ReviewerDeps): Reviewer {
+  const look = (body: Buffer, hash?: CurrentHash, isLate = false): Reviewed | HashQuestion => {
+    const read = readReview(body);
+    if (!('request' in read)) return refused(read, 'invalid');
     try {
-      return await Promise.race([admit(request), late.promise]);
-    } finally {
-      callOff();
-    }
-  };
-  /** Under an HTTP status that is an error the API server does what the failure policy says, as if nobody were here. */
-  const failed = (request: AdmissionRequest, error: unknown): Reply => {
-    const isLate = error instanceof Late;
-    const why = isLate ? `it took longer than ${answerMs} ms` : placeOf(error);
-    log.error('no answer to an admission request', { ...identityOf(request), error: why });
-    const code = isLate ? 504 : 500;
-    const message = isLate
-      ? `attune had no answer within ${answerMs} ms`
-      : 'attune failed on this request; its log says where';
-    return json(code, writeReview(request.uid, { allowed: false, code, message }));
-  };
-  const reviewed = async (request: AdmissionRequest, begun: number): Promise<readonly [Outcome, Reply]> => {
-    try {
-      const answer = await inTime(request, begun);
-      const reply = json(200, writeReview(request.uid, answer));
-      if (!answer.allowed) {
-        const { code, message } = answer;
-        log.info('admission denied', { ...identityOf(request), code, reason: short(message, 500) });
-        return ['denied', reply];
-      }
-      if (!request.dryRun) countRestored(metrics, answer.restored);
-      return [answer.operations.length > 0 ? 'changed' : 'unchanged', reply];
+      const answer = admit(read.request, hash);
+      if ('lists' in answer) return answer;
+      // It had no time to find out: that is no reason of the write's own, and so the failure policy decides.
+      return isLate && !answer.allowed ? refused(OVERLOADED, 'refused') : answered(read.request, answer);
     } catch (error) {
-      return ['failed', failed(request, error)];
+      return failed(read.request, error);
     }
   };
-  const done = (reply: Reply, begun: number, outcome: Outcome, request?: AdmissionRequest): Reply => {
-    const ms = clock.now() - begun;
-    metrics.increment('attune_admission_requests_total', { outcome, dry_run: String(request?.dryRun ?? false) });
-    metrics.observe('attune_admission_duration_seconds', {}, ms / 1000);
-    log.debug('admission request', { ...(request && identityOf(request)), outcome, status: reply.status, ms });
-    return reply;
+
+  const answered = (request: AdmissionRequest, answer: Answer): Reviewed => {
+    const identity = identityOf(request);
+    const reply = json(200, writeReview(request.uid, answer));
+    if (!answer.allowed) {
+      const { code, message } = answer;
+      log.info('admission denied', { ...identity, code, reason: short(message, 500) });
+      return { reply, outcome: 'denied', write: identity };
+    }
+    if (!request.dryRun) countRestored(metrics, answer.restored);
+    return { reply, outcome: answer.operations.length > 0 ? 'changed' : 'unchanged', write: identity };
   };
-  return async (body, begun) => {
-    const read = Buffer.isBuffer(body) ? readReview(body) : body;
-    if (!('request' in read)) return done(plainText(read.status, read.message), begun, 'invalid');
-    const { request } = read;
-    const [outcome, reply] = await reviewed(request, begun);
-    return done(reply, begun, outcome, request);
+
+  /** Under an HTTP status that is an error the API server does what the failure policy says, as if nobody were here. */
+  const failed = (request: AdmissionRequest, error: unknown): Reviewed => {
+    const identity = identityOf(request);
+    log.error('no answer to an admission request', { ...identity, error: placeOf(error) });
+    const denied = { allowed: false, code: 500, message: 'attune failed on this request; its log says where' } as const;
+    return { reply: json(500, writeReview(request.uid, denied)), outcome: 'failed', write: identity };
+  };
+
+  return async (body, client, signal) => {
+    const first = look(body);
+    if (!('lists' in first)) return first;
+    const hash = await readHash(first, client, signal);
+    const second = look(body, hash, 'error' in hash && signal.aborted);
+    if ('lists' in second) throw new Error('the hash was read, and asked for again');
+    return second;
   };
 }
-
-type Outcome = 'unchanged' | 'changed' | 'denied' | 'invalid' | 'failed';
-
-class Late extends Error {}
 
 type Restored = Extract<Answer, { readonly allowed: true }>['restored'];
 
@@ -93,7 +104,7 @@ function countRestored(metrics: AdmissionMetrics, { variables, annotations, reco
 }
 
 /** Which write it is about, by names alone. Nothing that was sent makes a line long. */
-function identityOf({ kind, operation, namespace, object, username, dryRun }: AdmissionRequest): LogFields {
+function identityOf({ kind, operation, namespace, object, username, dryRun }: AdmissionRequest) {
   const name = textIn(objectAt(object, ['metadata'])['name']);
   const fields = { kind: kind.kind, operation, namespace, name, user: username };
   return { ...Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, short(text, 253)])), dryRun };

@@ -1,6 +1,8 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { https } from '../../runtime/node-http.ts';
-import { createResponder, type ResponderDeps, type ResponderLimits } from './responder.ts';
+import { Connections } from './connections.ts';
+import { createResponder, type ResponderDeps } from './responder.ts';
+import type { ReviewLimits } from './review-handler.ts';
 
 export interface AdmissionServerDeps extends ResponderDeps {
   /** A host of '' is all interfaces. */
@@ -20,12 +22,16 @@ export interface AdmissionServer {
 
 const MIB = 1024 ** 2;
 
-/** Anybody in the cluster can connect: nobody may hold a connection, or memory, for nothing. */
+/**
+ * Anybody in the cluster can connect: nobody may hold a connection, or memory, for nothing. Of connections, reviews and
+ * bytes one address gets at most half. An API server has 200 writes in flight, by its own default.
+ */
 export const LIMITS = {
+  connections: 1024,
+  reviews: 512,
+  roomBytes: 48 * MIB,
   bodyBytes: 7 * MIB,
-  roomBytes: 32 * MIB,
   headerBytes: 16 * 1024,
-  connections: 2048,
   handshakeMs: 5000,
   headersMs: 5000,
   /** Head and body together. */
@@ -33,13 +39,13 @@ export const LIMITS = {
   /** How often the two before are looked at. */
   checkMs: 1000,
   /** Without a byte in either direction while a request is under way. */
-  silentMs: 10_000,
+  silentMs: 5000,
   /** Between two requests. The API server ends its connections after 90 s: it shall be the one who does. */
   idleMs: 120_000,
-  /** The API server gives up after 3 s. */
-  answerMs: 2500,
+  /** The API server gives up after 3 s, and has to make the connection first. */
+  answerMs: 1500,
   stopMs: 2000,
-} as const satisfies ResponderLimits & Readonly<Record<string, number>>;
+} as const satisfies ReviewLimits & Readonly<Record<string, number>>;
 
 export type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
 
@@ -51,7 +57,7 @@ export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits 
   const { listen, clock, log } = deps;
   const respond = createResponder(deps, limits);
   const certified = Promise.withResolvers<void>();
-  const sockets = new Set<Socket>();
+  const connections = new Connections(limits.connections);
   let isStopping = false;
 
   const server = https.createServer(
@@ -65,15 +71,24 @@ export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits 
       maxHeaderSize: limits.headerBytes,
     },
     (request, response) => {
-      // Who goes soon takes no further request on this connection: one that is on its way when it ends would be lost.
-      void respond(request, response, () => isStopping || !deps.isReady());
+      const connection = connections.began(placeOf(request.socket));
+      // A second request before the answer to the first: no API server sends that.
+      if (!connection) return void request.socket.destroy();
+      response.once('close', () => connections.rested(connection));
+      void respond(request, response, {
+        client: connection.client,
+        // Who goes soon takes no further request on this connection: one that is on its way when it ends would be lost.
+        isLast: () => isStopping || !deps.isReady(),
+        proved: () => connections.proved(connection),
+      });
     },
   );
-  server.maxConnections = limits.connections;
   server.timeout = limits.silentMs;
   server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    const { remoteAddress: client = '' } = socket;
+    const connection = { client, place: placeOf(socket), close: () => void socket.destroy() };
+    socket.once('close', () => connections.closed(connection));
+    connections.opened(connection);
   });
   server.on('tlsClientError', ({ message }: Error) => log.debug('TLS handshake failed', { error: message }));
   const portNow = (): number | undefined => (server.address() as AddressInfo | null)?.port;
@@ -105,14 +120,14 @@ export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits 
       if (!server.listening) return;
       // Ends idle connections at once.
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const callOff = clock.after(limits.stopMs, () => {
-        for (const socket of sockets) socket.destroy();
-      });
+      const callOff = clock.after(limits.stopMs, () => connections.closeAll());
       await closed;
       callOff();
     },
   };
 }
+
+const placeOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 function cannotListen({ host, port }: AdmissionServerDeps['listen'], { code, message }: NodeJS.ErrnoException): string {
   const where = `cannot serve admission on ${host}:${port}`;

@@ -1,7 +1,9 @@
 import { Admission } from '../../admission/admission.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ownKey } from '../../controller/ledger/own-key.ts';
+import { ownCure } from '../../controller/report/ledger-report.ts';
 import type { KubeClient } from '../../kube/client.ts';
+import type { KubeError } from '../../kube/kube-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { AdmissionMetrics } from '../../telemetry/metric-tables/admission.ts';
@@ -23,8 +25,21 @@ export function createAdmission(settings: Settings, deps: ServeDeps): Admission 
     );
   }
   const tell = {
-    keyless: () => log.warn('no key of the ledger: config hashes of Secrets go by their version'),
-    weakKey: () => log.warn('the key of the ledger was too short, and is replaced'),
+    keyless: (error?: KubeError) =>
+      log.warn(
+        `the key of the ledger cannot be read, so config hashes go by version${error ? `: ${error.message}` : ''}`,
+        {
+          cure: error
+            ? ownCure(error, 'get and create on secrets')
+            : 'set POD_NAMESPACE to the namespace of the controller',
+        },
+      ),
+    weakKey: (bytes: number, error?: KubeError) =>
+      log.warn(
+        error
+          ? `the key of the ledger has ${bytes} bytes and cannot be replaced, so config hashes go by version: ${error.message}`
+          : `the key of the ledger had ${bytes} bytes, fewer than 32, and is replaced`,
+      ),
   };
   const ledgerKey = (signal: AbortSignal) => ownKey(client, { ownNamespace, compat }, tell, signal);
   const rules = { keys, compat, sapCompat, autoReloadAll, marks: admissionServer.marks };

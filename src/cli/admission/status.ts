@@ -7,6 +7,7 @@ import { objectIn, textIn } from '../../api/json.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { type Cluster, clusterCommand, clusterUsage, jsonOrText } from '../cluster/cluster-command.ts';
+import { printReport } from '../terminal/print-report.ts';
 import { span, table } from '../terminal/table.ts';
 import { findAdmission, secretNameOf } from './target.ts';
 
@@ -60,9 +61,10 @@ async function status({ json }: { readonly json: boolean }, cluster: Cluster): P
   for (const each of await registrations(client, target.name)) {
     found.push(await statusOf(client, each, target.namespace));
   }
-  if (json) io.stdout(`${JSON.stringify(found, null, 2)}\n`);
-  else if (found.length === 0) io.stdout('admission is not registered: attune admission install does that\n');
-  else io.stdout(found.map((each) => table(rows(each, client.serverNow()), page)).join('\n'));
+  printReport(io, json, found, (told) => {
+    if (told.length === 0) return 'admission is not registered: attune admission install does that\n';
+    return told.map((each) => table(rows(each, client.serverNow()), page)).join('\n');
+  });
   return exitCode(found, client.serverNow());
 }
 

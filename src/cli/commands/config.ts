@@ -8,6 +8,7 @@ import { readRequest } from '../request.ts';
 import { ending, refuse } from '../terminal/ending.ts';
 import type { Io } from '../terminal/io.ts';
 import { layoutFor } from '../terminal/layout.ts';
+import { printReport } from '../terminal/print-report.ts';
 import { unlessStopped } from '../terminal/signals.ts';
 
 const USAGE = `attune config check FILE... [-o json]
@@ -57,7 +58,7 @@ async function check(files: readonly string[], json: boolean, io: Io): Promise<n
     isUnreadable ||= typeof text !== 'string';
     found.push(...(typeof text === 'string' ? checkText(file, text) : [text]));
   }
-  io.stdout(json ? `${JSON.stringify(found, null, 2)}\n` : checkedText(found, layoutFor(io.terminal, io.env)));
+  printReport(io, json, found, (told) => checkedText(told, layoutFor(io.terminal, io.env)));
   if (isUnreadable) return 2;
   return found.some(({ problems }) => problems.length > 0) ? 1 : 0;
 }

@@ -85,6 +85,7 @@ export async function startController(
     post: (event) => events.post(event),
     alert: (alert) => alerts.send(alert),
     mayTell: () => leadership.mayWrite(),
+    ending: io.signal,
     onOutcome: io.onOutcome,
   });
   const options = { ...settings, ownNamespace: settings.ownNamespace || connection.namespace || '' };

@@ -11,6 +11,7 @@ import { type Diagnosis, diagnose, type Reaction } from '../doctor/doctor-findin
 import { examineSap, type SapReport } from '../doctor/sap-report.ts';
 import { isSapDifferent, sapText } from '../doctor/sap-text.ts';
 import type { Request } from '../request.ts';
+import { printReport } from '../terminal/print-report.ts';
 
 const USAGE = `attune doctor [-n NAMESPACE] [-o json] [flags of Reloader]
 
@@ -58,8 +59,10 @@ async function examine({ json }: { readonly json: boolean }, cluster: Cluster): 
   for (const basis of await bases(cluster, deployments)) {
     if (!sap || !isSapAlone(sap, basis, request)) reports.push(await report(client, basis, namespace));
   }
-  const texts = [...reports.map(text), ...(sap ? [sapText(sap, page)] : [])];
-  io.stdout(json ? `${JSON.stringify(sap ? [...reports, sap] : reports, null, 2)}\n` : texts.join('\n'));
+  const all = sap ? [...reports, sap] : reports;
+  printReport(io, json, all, (told) =>
+    told.map((each) => (each.program === 'SAP pod-reloader' ? sapText(each, page) : text(each))).join('\n'),
+  );
   if (reports.some(({ diagnoses }) => diagnoses.some(isDifferent)) || (sap && isSapDifferent(sap))) return 1;
   return [...reports, ...(sap ? [sap] : [])].some(({ unread }) => unread.length > 0) ? COULD_NOT_TELL : 0;
 }

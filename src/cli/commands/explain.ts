@@ -1,13 +1,13 @@
 import { kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { Resource } from '../../api/resources.ts';
 import { type SourceKind, type SourceRef, sourceKey } from '../../api/sources.ts';
-import { slipsIn } from '../../domain/asks/slips.ts';
 import { listedRefs } from '../../domain/config-hash/config-hash.ts';
 import { pauseStep } from '../../domain/plan/pause.ts';
 import { timingOf } from '../../domain/plan/timing.ts';
 import type { KeptReloads } from '../../domain/state/own-reloads.ts';
 import { formatTime } from '../../domain/text/rfc3339.ts';
 import { notWatchedBecause } from '../../domain/watch-scope.ts';
+import { annotationProblems } from '../cluster/annotation-problems.ts';
 import { CLUSTER_USAGE, type Cluster, clusterCommand } from '../cluster/cluster-command.ts';
 import { type Found, findObject, findWorkload } from '../cluster/find-workload.ts';
 import { sourceTarget, type Target, workloadTarget } from '../cluster/kind-words.ts';
@@ -19,6 +19,7 @@ import { podsOf } from '../explain/pods.ts';
 import { isUndelivered, lastWriteOf, newestOf, reloaderEvents } from '../explain/reloader-events.ts';
 import type { Subject } from '../explain/standing.ts';
 import type { Request } from '../request.ts';
+import { printReport } from '../terminal/print-report.ts';
 
 const USAGE = `attune explain KIND/NAME [--source KIND/NAME] [-o json] [flags of the controller]
 
@@ -69,7 +70,7 @@ async function explainOne(wanted: Wanted, cluster: Cluster): Promise<number> {
   const judging = await beginJudging(cluster);
   const subject = await enter(cluster, judging, found);
   const report = await reportOn(subject, judging, wanted.source, cluster);
-  io.stdout(wanted.json ? `${JSON.stringify(report, null, 2)}\n` : explanationText(report, page, judging.nowMs));
+  printReport(io, wanted.json, report, (told) => explanationText(told, page, judging.nowMs));
   return 0;
 }
 
@@ -144,10 +145,8 @@ async function reportOn(
   const pausedAt = workload.annotations[settings.keys.pausedAt];
   const { paused } = workload;
   const step = pauseStep({ paused, pausedAt, periodMs: workload.intent.overrides.pausePeriodMs }, nowMs);
-  // In compat mode the controller is as silent about slips as upstream; whoever asks is told all the same.
   const configs = configsNaming(workload, judging);
   const reloads = ledger.reloads(workload);
-  const slips = slipsIn(kind, object, { ...settings, compat: false });
   return {
     workload: workload.ref,
     judgedBy: judging.by,
@@ -161,9 +160,7 @@ async function reportOn(
     paused: paused ? { byReloader: pausedAt !== undefined, step } : undefined,
     isLedgerKnown: ledger.known,
     problems: [
-      ...[...workload.intent.problems.filter(({ isSlip }) => !isSlip), ...slips].map(
-        ({ path, message }) => `${path} ${message}`,
-      ),
+      ...annotationProblems(kind, object, workload, settings),
       ...configs.flatMap((config) => config.problems),
     ],
     notes: [...notes, ...judging.unread(), ...ledger.notes],

@@ -13,6 +13,7 @@ import { presenceNotes } from '../explain/explain-text.ts';
 import { beginJudging, type Judging, sourceUnseenBecause } from '../explain/judging.ts';
 import type { Request } from '../request.ts';
 import type { Layout } from '../terminal/layout.ts';
+import { printReport } from '../terminal/print-report.ts';
 import { painter, table } from '../terminal/table.ts';
 
 const USAGE = `attune impact KIND/NAME [-o json] [flags of the controller]
@@ -69,7 +70,7 @@ async function impactOf({ kind, name, json }: Wanted, cluster: Cluster): Promise
   const report = reportOn(ref, judging, complete);
   if (report.workloads.length === 0 && report.presence !== 'present') await mustExist(cluster.client, namespace);
   if (report.workloads.length === 0 && report.presence === 'absent') throw new Error(unknown(report, judging));
-  io.stdout(json ? `${JSON.stringify(report, null, 2)}\n` : text(report, page));
+  printReport(io, json, report, (told) => text(told, page));
   return 0;
 }
 

@@ -169,6 +169,19 @@ describe('under --compat=stakater Attune does as Reloader does', () => {
   });
 });
 
+describe('what reloader-operator reads on a workload, and nobody else', () => {
+  const restart = { 'reloader.stakater.com/rollout-strategy': 'restart' };
+  const ignore = { 'reloader.stakater.com/ignore': 'true' };
+
+  it.each([[], ['--compat=stakater']])('is named as without effect: %j', (...flags) => {
+    const { remarks } = look('Deployment', { annotations: { ...auto, ...restart, ...ignore } }, settings(...flags));
+    expect(remarks).toEqual([
+      expect.stringContaining('reloader.stakater.com/rollout-strategy has no effect on a Deployment'),
+      expect.stringContaining('reloader.stakater.com/ignore has no effect on a Deployment'),
+    ]);
+  });
+});
+
 describe('variables that nobody needs any more', () => {
   const mark = (name: string, value = 'a'.repeat(40)) => ({ name, value });
   const GONE = mark('STAKATER_GONE_CONFIGMAP');

@@ -13,6 +13,7 @@ import { helmReleaseNotWatched } from '../../domain/watch-scope.ts';
 import { parseWorkload } from '../../domain/workload/parse-workload.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import { withTemplateOf } from '../../model/verdicts.ts';
+import { annotationProblems } from '../cluster/annotation-problems.ts';
 import { ruleOf } from '../cluster/borrowed-template.ts';
 
 const ROLLOUTS = kindNamed('Rollout') as WorkloadKind;
@@ -67,15 +68,14 @@ export function diagnose(kind: WorkloadKind, object: KubeObject, sources: Source
   const before = sideOf(kind, object, basis, true);
   const unseen = ({ ref }: JudgedSource) => helmReleaseNotWatched(ref, settings)[0]?.rule;
   const after = { ...sideOf(kind, object, basis, settings.compat), unseen };
+  const wrong = annotationProblems(kind, object, after.workload, settings);
   const answers = candidates(sources, [before, after]).map((source) => compare(kind, source, before, after));
   return {
     workload: after.workload.ref,
     sources: answers.filter(({ before: was, after: is }) => was !== 'nothing' || is !== 'nothing').length,
     differences: answers.filter(({ before: was, after: is }) => was !== is),
     atOnce: overduePause(after.workload, settings, nowMs),
-    remarks: settings.compat
-      ? misunderstood(after.workload)
-      : [...elsewhere(after.workload), ...leftOver(after.workload, answers), ...misunderstood(after.workload)],
+    remarks: settings.compat ? wrong : [...elsewhere(after.workload), ...leftOver(after.workload, answers), ...wrong],
   };
 }
 
@@ -171,6 +171,3 @@ function fateOf(rolling: readonly Difference[], [go, stay]: readonly string[]): 
   const isWritten = rolling.some(({ after }) => after === 'patch' || after === 'replace');
   return isWritten ? `${go} with the next rollout` : `${stay}, as this template is not written to`;
 }
-
-const misunderstood = (workload: Workload): readonly string[] =>
-  workload.intent.problems.map(({ path, message }) => `${path} ${message}`);

@@ -2,6 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import { commandLine } from '../../../test/e2e/cli/run.ts';
 import { listOf, scriptedApi } from '../../../test/support/scripted-api.ts';
 import { sha1 } from '../../../test/support/workloads.ts';
+import { MAX_WAIT, QUIET_PERIOD } from '../../api/annotations.ts';
 
 /** Moments that a real server does not make on demand. */
 interface Scene {
@@ -12,6 +13,9 @@ interface Scene {
   readonly written?: string | null;
   /** When pods got their nodes; null: not yet. Undefined: they may not be listed. */
   readonly pods?: readonly (string | null)[];
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** What an Event on the workload says. */
+  readonly said?: string;
 }
 
 const DATA = { a: '1' };
@@ -29,11 +33,11 @@ const ownedBy = (uid: string) => ({ ownerReferences: [{ uid, controller: true }]
 let scene: Scene = {};
 
 function answer(path: string): readonly object[] | object | undefined {
-  const { status = DONE, spec = {}, mark, written = NOON, pods } = scene;
+  const { status = DONE, spec = {}, mark, written = NOON, pods, annotations: more, said } = scene;
   const env = mark === undefined ? [] : [{ name: 'STAKATER_APP_CONFIGMAP', value: mark }];
   const containers = [{ name: 'main', env, envFrom: [{ configMapRef: { name: 'app' } }] }];
   const selector = { matchLabels: { app: 'web' } };
-  const annotations = { 'reloader.stakater.com/auto': 'true' };
+  const annotations = { 'reloader.stakater.com/auto': 'true', ...more };
   const labelled = { time: AFTER, fieldsV1: { 'f:metadata': {} } };
   const managedFields = written === null ? [] : [labelled, { time: written, fieldsV1: { 'f:data': {} } }];
   const app = object('app', { managedFields, creationTimestamp: BEFORE }, { data: DATA });
@@ -42,6 +46,16 @@ function answer(path: string): readonly object[] | object | undefined {
     '/api/v1/namespaces/shop/configmaps': [app],
     '/api/v1/namespaces/shop/configmaps/app': app,
     '/api/v1/namespaces/shop/secrets': [],
+    '/api/v1/namespaces/shop/events':
+      said === undefined
+        ? undefined
+        : [
+            object(
+              'e',
+              {},
+              { source: { component: 'reloader' }, lastTimestamp: NOON, reason: 'Reloaded', message: said },
+            ),
+          ],
     '/apis/apps/v1/deployments': [],
     '/apis/apps/v1/namespaces/shop/replicasets': [object('web-1', ownedBy('web'))],
     '/apis/apps/v1/namespaces/shop/deployments/web': object(
@@ -141,4 +155,33 @@ it('asks for pods of the namespace by the selector, once', async () => {
     ['/apis/apps/v1/namespaces/shop/replicasets', 'app=web'],
     ['/api/v1/namespaces/shop/pods', 'app=web'],
   ]);
+});
+
+it.each([
+  [{}, '1 s after the last change, 10 s after the first at the latest', 1000],
+  [{ [MAX_WAIT]: '500ms' }, '0.5 s after the first change: max-wait ends the quiet period of 1 s', 500],
+  [{ [QUIET_PERIOD]: '1m' }, '10 s after the first change: max-wait ends the quiet period of 60 s', 10_000],
+  [{ [MAX_WAIT]: '0s' }, 'at once', 0],
+])('says when a change is rolled, as the controller decides it: %j', async (annotations, words, dueMs) => {
+  scene = { pods: [BEFORE], mark: 'other', annotations };
+  const { stdout } = await attune('explain', 'deploy/web', '-n', 'shop', '-o', 'json');
+  const [{ state }] = JSON.parse(stdout).sources;
+  expect(state).toMatchObject({ is: 'pending' });
+  expect(Date.parse(state.until) - Date.parse(state.since)).toBe(dueMs);
+  const text = (await attune('explain', 'deploy/web', '-n', 'shop')).stdout.replaceAll(/\s+/g, ' ');
+  expect(text).toContain(words);
+});
+
+it('what an Event, an annotation or the server says steers no terminal', async () => {
+  const hostile = '\x1b[2J\x1b]0;x\x07\x9b1m\u202e\nattune: all is well';
+  const shown = '\\u001b[2J\\u001b]0;x\\u0007\\u009b1m\\u202e\\nattune: all is well';
+  scene = { pods: [AFTER], said: hostile, annotations: { [QUIET_PERIOD]: hostile } };
+  for (const more of [[], ['-o', 'json']]) {
+    const { stdout } = await attune('explain', 'deploy/web', '-n', 'shop', ...more);
+    expect(stdout).toContain(shown);
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+    expect(stdout).not.toContain('\nattune: all is well');
+  }
+  const { stdout } = await attune('explain', 'deploy/web', '-n', 'shop', '-o', 'json');
+  expect(JSON.parse(stdout).events).toMatchObject([{ message: hostile }]);
 });

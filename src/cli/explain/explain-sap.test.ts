@@ -3,16 +3,26 @@ import { afterAll, expect, it } from 'vitest';
 import { commandLine } from '../../../test/e2e/cli/run.ts';
 import { listOf, scriptedApi } from '../../../test/support/scripted-api.ts';
 import { CONFIG_HASH, SAP_DISABLING_LABELS, SAP_LISTS } from '../../api/annotations.ts';
+import { KEY_SECRET, type LedgerKey, withKey } from '../../model/ledger/ledger-key.ts';
 
 interface Scene {
   readonly hash?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** The key of the ledger, which this user may read. */
+  readonly key?: Uint8Array;
 }
 
 const NOON = '2030-01-31T12:00:00Z';
 const STATUS = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
 /** Of the one ConfigMap that exists and the Secret that does not, as SAP's program computes it. */
 const VERSIONS = createHash('sha256').update('configmap/shop/app/app.1\nsecret/shop/db/\n').digest('hex');
+
+const linesBy = ({ digest }: LedgerKey): string => {
+  const { exact } = digest.fingerprint({ kind: 'ConfigMap', namespace: 'shop', name: 'app' }, [
+    { part: 'data', key: 'a', value: '1' },
+  ]);
+  return `configmap/shop/app/${exact}\nsecret/shop/db/\n`;
+};
 
 let scene: Scene = {};
 
@@ -22,7 +32,7 @@ const object = (name: string, metadata: object, rest: object = {}) => ({
 });
 
 function answer(path: string): readonly object[] | object | undefined {
-  const { hash, labels } = scene;
+  const { hash, labels, key } = scene;
   const annotations = { [SAP_LISTS.ConfigMap]: 'app', [SAP_LISTS.Secret]: 'db' };
   const managedFields = [{ time: NOON, fieldsV1: { 'f:data': {} } }];
   const app = object('app', { managedFields, creationTimestamp: NOON }, { data: { a: '1' } });
@@ -39,7 +49,15 @@ function answer(path: string): readonly object[] | object | undefined {
     '/apis/apps/v1/namespaces/shop/deployments': [web],
     '/apis/apps/v1/namespaces/shop/deployments/web': web,
   };
-  return answers[path];
+  const secret = { metadata: { namespace: 'attune', name: KEY_SECRET, uid: 'k', resourceVersion: '1' } };
+  const ledger: typeof answers = {
+    '/api/v1/secrets': [secret],
+    [`/api/v1/namespaces/attune/secrets/${KEY_SECRET}`]: {
+      ...secret,
+      data: { key: Buffer.from(key ?? []).toString('base64') },
+    },
+  };
+  return answers[path] ?? (key && ledger[path]);
 }
 
 const api = await scriptedApi(({ path, json, status }) => {
@@ -77,6 +95,23 @@ it('as SAP, another hash waits to be rolled; in the default mode it says nothing
   expect(sap.sources).toMatchObject([{ mark: { value: VERSIONS, found: 'other' }, state: { is: 'pending' } }, {}]);
   const { sources } = await said();
   expect(sources[0].state.is).not.toBe('pending');
+});
+
+it.each([
+  ['ours, of the data as it is', 'current', (key: LedgerKey) => key.digest.configHash(linesBy(key))],
+  ['ours, of other data', 'other', (key: LedgerKey) => key.digest.configHash('configmap/shop/app/\nsecret/shop/db/\n')],
+  ['by an earlier version', 'unknown', (key: LedgerKey) => createHash('sha256').update(linesBy(key)).digest('hex')],
+  [
+    'by another key',
+    'unknown',
+    (key: LedgerKey) => withKey(Buffer.alloc(32, 2), false).digest.configHash(linesBy(key)),
+  ],
+] as const)('who may read the key is told of a hash %s: %s', async (_, found, hashBy) => {
+  const key = Buffer.alloc(32, 1);
+  const ledgerKey = withKey(key, false);
+  scene = { key, hash: hashBy(ledgerKey) };
+  const { sources } = await said();
+  expect(sources).toMatchObject([{ mark: { value: ledgerKey.digest.configHash(linesBy(ledgerKey)), found } }, {}]);
 });
 
 it('a label is named, and so is the cure', async () => {

@@ -73,9 +73,10 @@ function modeText(mode: string): string {
 }
 
 function timingText({ quietPeriodMs, maxWaitMs }: Timing): string {
-  if (quietPeriodMs === 0) return 'at once';
-  const most = Math.max(maxWaitMs, quietPeriodMs);
-  return `${quietPeriodMs / 1000} s after the last change, ${most / 1000} s after the first at the latest`;
+  const [quiet, most] = [`${quietPeriodMs / 1000} s`, `${maxWaitMs / 1000} s`];
+  if (quietPeriodMs === 0 || maxWaitMs === 0) return 'at once';
+  if (maxWaitMs <= quietPeriodMs) return `${most} after the first change: max-wait ends the quiet period of ${quiet}`;
+  return `${quiet} after the last change, ${most} after the first at the latest`;
 }
 
 function pauseText({ byReloader, step }: NonNullable<WorkloadReport['paused']>, nowMs: number): string {

@@ -66,5 +66,7 @@ function hashOf(
   const at = { container: undefined, place: CONFIG_HASH, value };
   if (carried === undefined) return { ...at, found: 'missing' };
   if (carried === value || carried === versions) return { ...at, found: 'current' };
-  return { ...at, found: value === undefined ? 'unknown' : 'other' };
+  // One that another key or an earlier version made cannot be compared.
+  const isComparable = value !== undefined && (sapCompat || (ledger.key.contentHash?.madeHash(carried) ?? true));
+  return { ...at, found: isComparable ? 'other' : 'unknown' };
 }

@@ -20,7 +20,7 @@ import { createDigest } from '../../runtime/digest.ts';
 
 /** What Attune wrote down in the cluster, for those who only read it. */
 export interface LedgerView {
-  readonly key: Pick<LedgerKey, 'digest' | 'former'>;
+  readonly key: Pick<LedgerKey, 'digest' | 'former' | 'contentHash'>;
   /** Whether the fingerprints of the ledger can be compared with those of the sources. */
   readonly known: boolean;
   /** What was written down about one source of a workload. */
@@ -54,7 +54,7 @@ export async function readLedger(
   const key = withKey(found.key, settings.compat, found.former);
   const { keyId } = key;
   const checkpoint = new CheckpointReader({ ...settings, ...key, client, namespace });
-  const { result, unreadable } = await checkpoint.load();
+  const { result, lost, unreadable } = await checkpoint.load();
   const runs = new Runs();
   const records = new PastRecords({ keyId, checkpoint }, runs);
   // Whether marks settle is asked elsewhere, and two listings say nothing about the order of versions.
@@ -67,7 +67,10 @@ export async function readLedger(
     known: true,
     notes: unreadable
       ? [`the checkpoint in namespace ${namespace} cannot be read: ${unreadable.message}`]
-      : NOTES[result],
+      : [
+          ...NOTES[result],
+          ...lost.map((shard) => `${shard} in namespace ${namespace} is missing, damaged or unreadable`),
+        ],
     reloads: (workload) => records.reloadsOf(workload),
     noteRun: (job) => void runs.note(job),
     word(workload, ref, sources, strategy) {
@@ -91,12 +94,17 @@ const ALL = { has: () => true };
 const NOTES: Readonly<Record<Loaded['result'], readonly string[]>> = {
   found: [],
   'first-start': ['Attune has written no checkpoint yet: what runs counts as current'],
+  'other-format': [
+    'the checkpoint was written in another format, by an earlier version of Attune: what runs counts as current',
+  ],
   'too-old': ['the checkpoint is older than --catch-up-max: what runs counts as current'],
-  'other-key': ['the checkpoint was written with another key or in the other mode: what runs counts as current'],
+  'other-key': [
+    'the checkpoint was written with another key, in the other mode or by an earlier version: what runs counts as current',
+  ],
 };
 
 const withoutKey = (why: string): LedgerView => ({
-  key: { digest: createDigest(new Uint8Array()), former: undefined },
+  key: { digest: createDigest(new Uint8Array()), former: undefined, contentHash: undefined },
   known: false,
   reloads: () => ({}),
   noteRun: () => {},

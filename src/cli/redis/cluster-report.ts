@@ -92,14 +92,14 @@ export function clusterReport(object: KubeObject, exists: (pod: string) => boole
     name,
     generation,
     mode,
-    primary: plain(currentPrimary),
+    primary: currentPrimary,
     replicaMode: replicaMode && {
-      from: `${plain(replicaMode.host)}:${replicaMode.port}`,
+      from: `${replicaMode.host}:${replicaMode.port}`,
       promote: replicaMode.promote,
     },
     fenced:
       fenceOf(annotation, '') === 'unreadable' ? null : pods.filter(({ isFenced }) => isFenced).map((pod) => pod.name),
-    problems: problems.map(({ where, what }) => ({ where: plain(where), what: plain(what) })),
+    problems: problems.map(({ where, what }) => ({ where, what })),
     pods,
   };
 }
@@ -121,38 +121,38 @@ function podReport(
   primary: number | undefined,
 ): FromEntry {
   const offset = numberIn(entry['replicationOffset']);
-  const role = wordIn(entry['role']);
+  const role = textIn(entry['role']);
   const isFollowing = role === 'slave' && offset !== undefined && primary !== undefined;
   const observed = numberIn(entry['observedGeneration']);
   const keys = Object.entries(objectIn(entry['config'])).map(([key, value]) => keyReport(key, objectIn(value), redis));
   const tls = phaseReport(entry['tls']);
   return {
-    name: plain(name),
+    name,
     role,
     connected: entry['connected'] === true,
-    link: wordIn(entry['masterLinkStatus']),
+    link: textIn(entry['masterLinkStatus']),
     replicas: numberIn(entry['connectedReplicas']),
     offset,
     lag: isFollowing ? Math.max(0, primary - offset) : undefined,
     keys: numberIn(entry['keys']),
-    state: wordIn(entry['state']),
-    message: wordIn(entry['message']),
+    state: textIn(entry['state']),
+    message: textIn(entry['message']),
     isBehind: observed !== undefined && observed < generation,
     applied: keys.filter(({ state }) => state === 'Applied').length,
     refused: keys.filter(({ state }) => state === 'Refused').map(withoutState),
     restart: keys.filter(({ state }) => state === 'RestartNeeded').map(withoutState),
     credentials: phaseReport(entry['credentials']),
     acl: phaseReport(entry['acl']),
-    tls: tls && { ...tls, notAfter: wordIn(objectIn(entry['tls'])['notAfter']) },
+    tls: tls && { ...tls, notAfter: textIn(objectIn(entry['tls'])['notAfter']) },
   };
 }
 
 const keyReport = (key: string, entry: JsonObject, redis: ClusterView['redis']) => ({
-  key: plain(key),
-  wanted: mayBeSecret(key) ? '' : plain(redis.get(key) ?? ''),
-  state: wordIn(entry['state']),
-  value: wordIn(entry['value']),
-  message: wordIn(entry['message']),
+  key,
+  wanted: mayBeSecret(key) ? '' : (redis.get(key) ?? ''),
+  state: textIn(entry['state']),
+  value: textIn(entry['value']),
+  message: textIn(entry['message']),
 });
 
 const withoutState = ({ key, wanted, value, message }: KeyReport): KeyReport => ({ key, wanted, value, message });
@@ -160,15 +160,10 @@ const withoutState = ({ key, wanted, value, message }: KeyReport): KeyReport => 
 function phaseReport(value: unknown): PhaseReport | undefined {
   if (value === undefined || value === null) return undefined;
   const { state, phase, since, message } = objectIn(value);
-  return { state: wordIn(state), phase: wordIn(phase), since: wordIn(since), message: wordIn(message) };
+  return { state: textIn(state), phase: textIn(phase), since: textIn(since), message: textIn(message) };
 }
 
 const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
-const wordIn = (value: unknown): string => plain(textIn(value));
-
-/** What another writer has put there must not steer the terminal. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
-const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 
 /** Whether all is as it should be. What waits for a restart, or for others, is. */
 export const isFine = ({ problems, fenced, pods }: ClusterReport): boolean =>

@@ -7,6 +7,7 @@ import { KubeError, unlessAbsent } from '../../kube/kube-error.ts';
 import { type Cluster, clusterCommand, REACH_USAGE } from '../cluster/cluster-command.ts';
 import { mustExist } from '../cluster/namespace.ts';
 import type { Request } from '../request.ts';
+import { printReport } from '../terminal/print-report.ts';
 import { type ClusterReport, clusterReport, isFine, podsIn } from './cluster-report.ts';
 import { clusterList, clusterText } from './status-text.ts';
 
@@ -50,11 +51,12 @@ function readWanted({ operands, own }: Request): Wanted | string {
 async function status({ name, json }: Wanted, { client, namespace, io, page }: Cluster): Promise<number> {
   const found = name === undefined ? await all(client, namespace) : [await one(client, namespace, name)];
   const reports = await Promise.all(found.map((object) => reportOn(client, object)));
-  const [first] = reports;
-  if (json) io.stdout(`${JSON.stringify(name === undefined ? reports : first, null, 2)}\n`);
-  else if (!first) io.stdout(`there is no RedisCluster in namespace ${namespace}; -n says where else to look\n`);
-  else if (reports.length === 1) io.stdout(clusterText(first, page, client.serverNow()));
-  else io.stdout(clusterList(reports, page));
+  printReport(io, json, name === undefined ? reports : reports[0], (told) => {
+    const clusters = told === undefined ? [] : [told].flat();
+    const [first] = clusters;
+    if (!first) return `there is no RedisCluster in namespace ${namespace}; -n says where else to look\n`;
+    return clusters.length === 1 ? clusterText(first, page, client.serverNow()) : clusterList(clusters, page);
+  });
   return reports.length > 0 && reports.every(isFine) ? 0 : 1;
 }
 

@@ -1,3 +1,4 @@
+import { visibleLines } from '../../runtime/visible.ts';
 import type { Io } from './io.ts';
 import { STOPPED } from './signals.ts';
 
@@ -7,7 +8,7 @@ export async function ending(name: string, io: Io, work: () => Promise<number>, 
     return await work();
   } catch (error) {
     if (io.signal.aborted) return STOPPED;
-    io.stderr(`attune ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    io.stderr(`attune ${name}: ${visibleLines(error instanceof Error ? error.message : String(error))}\n`);
     return failure;
   }
 }

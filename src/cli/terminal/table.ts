@@ -1,12 +1,11 @@
 import type { Layout } from './layout.ts';
-
-const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+import { RESET, type Style, styleOf } from './sequences.ts';
 
 /** Text for people: coloured where that is welcome. */
-export type Paint = (style: keyof typeof STYLES, text: string) => string;
+export type Paint = (style: Style, text: string) => string;
 
 export const painter = ({ colour }: Layout): Paint =>
-  colour ? (style, text) => `\x1b[${STYLES[style]}m${text}\x1b[0m` : (_, text) => text;
+  colour ? (style, text) => `${styleOf(style)}${text}${RESET}` : (_, text) => text;
 
 /** Columns as wide as their widest cell; the last one wraps within the width, under itself, or below a row too wide. */
 export function table(rows: readonly (readonly string[])[], { width }: Layout, indent = 0): string {

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { CLEAR } from './sequences.ts';
 
 /** Shows during a long wait what is being done, how far it is, and how long it has taken. */
 export interface WaitingLine {
@@ -21,7 +22,6 @@ interface Output {
 const REWRITE_MS = 1000;
 const LOG_MS = 12_000;
 const COLUMNS = 80;
-const CLEAR = '\r\x1b[2K';
 
 /** Shows what `work` tells while it takes its time. */
 export async function whileWaiting<T>(output: Output, work: (line: WaitingLine) => Promise<T>): Promise<T> {

@@ -110,7 +110,9 @@ export const CONTROLLER_OPTIONS = {
     maxWait: duration({
       flag: 'max-wait',
       fallback: '10s',
-      doc: 'Roll at the latest this long after the first change, however often the next one comes.',
+      doc:
+        'Roll at the latest this long after the first change, even if sources keep changing, and even if this is ' +
+        'shorter than --quiet-period.',
     }),
     catchUpMax: duration({
       flag: 'catch-up-max',
@@ -179,7 +181,9 @@ export const CONTROLLER_OPTIONS = {
       flag: 'admission-url',
       local: true,
       sensitive: true,
-      doc: 'Register this URL with the API server, instead of the Service: for an Attune that runs outside the cluster.',
+      doc:
+        'Where the API server reaches an Attune that runs outside the cluster, instead of the Service. The flag registers ' +
+        'nothing: run `attune admission install --admission-url=URL`.',
     }),
     admissionFailurePolicy: oneOf(['Ignore', 'Fail'], {
       flag: 'admission-failure-policy',
@@ -191,7 +195,9 @@ export const CONTROLLER_OPTIONS = {
     admissionCertDir: text({
       flag: 'admission-cert-dir',
       local: true,
-      doc: 'Folder with tls.crt, tls.key and, if Attune is to register it, ca.crt, as cert-manager writes them. Unset: Attune makes its own.',
+      doc:
+        'Folder with tls.crt, tls.key and, if Attune is to write the `caBundle`, ca.crt, as cert-manager writes them. Unset: ' +
+        'Attune makes its own.',
     }),
     admissionCertLife: duration({
       flag: 'admission-cert-life',

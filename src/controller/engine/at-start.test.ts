@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { policyOf } from '../../../test/conformance/given.ts';
 import { APP, type Look, running, setUp, source, web } from '../../../test/support/engine-world.ts';
-import { DEFAULT_KEYS, RECORD } from '../../api/annotations.ts';
+import { CONFIG_HASH, DEFAULT_KEYS, RECORD, SAP_LISTS } from '../../api/annotations.ts';
 import { encodeRecord } from '../../domain/ledger/record.ts';
 import { shortDigest } from '../../domain/state/recent-templates.ts';
 import type { CheckpointEntry } from '../../model/ledger/shard.ts';
@@ -38,6 +38,24 @@ test('without a checkpoint even a record is not believed: better nothing than a 
   expect(world.waits()).toEqual([]);
 });
 
+test('a record of an earlier version says nothing, nor does its config hash: what runs counts as current', () => {
+  const record = { v: 1, uid: 'w', seq: 9, key: 'k', template: '', sources: { 'ConfigMap/app': 'A' }, seen: 5 };
+  const look = {
+    annotations: { [RECORD]: JSON.stringify(record), [SAP_LISTS.ConfigMap]: 'app' },
+    templateAnnotations: { [CONFIG_HASH]: '0f'.repeat(32) },
+  };
+  for (const options of [{}, { entry: { seq: 0, applied: { 'ConfigMap/app': 'B' } } }]) {
+    const world = setUp(options);
+    world.sources.put(source('B', 9), false);
+    world.engine.workloadSeen(web(3, look), 'list');
+    world.engine.begin();
+    expect(world.waits()).toEqual([]);
+    // The next change is one.
+    world.put(source('C', 12));
+    expect(world.waits()).toEqual(['ConfigMap/app']);
+  }
+});
+
 test.each([
   ['settles under compat, as upstream', true, []],
   ['proves nothing: other data may have been there since', false, ['ConfigMap/app']],
@@ -69,6 +87,18 @@ test.each([
     'more sources than the ledger could hold, and this one was written',
     { entry: { applied: {}, partial: true } },
     9,
+    ['ConfigMap/app'],
+  ],
+  [
+    'more sources than the ledger could hold, and this one was not written',
+    { entry: { applied: {}, partial: true } },
+    5,
+    [],
+  ],
+  [
+    'more sources that waited than the ledger could hold',
+    { entry: { applied: {}, partial: true, seen: { ConfigMap: 0 } } },
+    5,
     ['ConfigMap/app'],
   ],
 ] as const)('data as it was at the end, and since then %s', (_what, given, version, waits) => {
@@ -176,7 +206,7 @@ test('a kind of sources that cannot be listed is not absent; when it can, what t
   let isListed = false;
   const world = setUp({
     entry: { seq: 0, applied: { 'ConfigMap/app': 'A' } },
-    listed: { has: () => isListed },
+    listed: { has: () => isListed, places: 0 },
     create: true,
     remove: true,
   });

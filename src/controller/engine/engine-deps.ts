@@ -8,14 +8,16 @@ import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import type { Known } from '../../model/concerns.ts';
 import type { EvidenceDeps } from '../../model/evidence.ts';
 import type { PastRecordsDeps } from '../../model/ledger/past-records.ts';
+import type { Listed } from '../../model/listed.ts';
 import type { ReloaderConfigs } from '../../model/reloader-configs/reloader-configs.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import type { Clock } from '../../runtime/clock.ts';
 
-export interface EngineDeps extends Known, Pick<EvidenceDeps, 'listed' | 'serverNow' | 'sharedVersions'> {
+export interface EngineDeps extends Known, Pick<EvidenceDeps, 'serverNow' | 'sharedVersions'> {
+  readonly listed: Pick<Listed, 'has' | 'places'>;
   readonly policy: Policy;
   /** What is asked for workloads beside their own annotations. */
-  readonly configs: Pick<ReloaderConfigs, 'asksFor' | 'askedFrom'>;
+  readonly configs: Pick<ReloaderConfigs, 'asksFor' | 'askedFrom' | 'expressions'>;
   readonly configHash: StateRules['configHash'];
   readonly lifecycle: Lifecycle;
   readonly timing: Timing;

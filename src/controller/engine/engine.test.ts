@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { policyOf } from '../../../test/conformance/given.ts';
 import { APP, markOf, running, setUp, source, WEB, web } from '../../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, LAST_RELOADED_FROM } from '../../api/annotations.ts';
+import { ExpressionBudget } from '../../domain/asks/expression-budget.ts';
 
 test('a first start rolls nothing', () => {
   expect(running().waits()).toEqual([]);
@@ -223,4 +224,18 @@ test('who is out of scope is not told what is wrong with it', () => {
   isSelected = true;
   world.engine.namespaceChanged('shop', 10);
   expect(told).toEqual(['invalid web']);
+});
+
+test('an expression for which its namespace has no room is told on its workload', () => {
+  const told = (size: number): readonly string[] => {
+    const expressions = new ExpressionBudget();
+    const other = { text: 'x', expression: 'search x', literal: undefined, size, matches: () => false };
+    expressions.hold('shop', 'another workload', [other]);
+    const world = setUp({ configs: { asksFor: () => [], askedFrom: () => 0, expressions } });
+    world.engine.workloadSeen(web(6, { annotations: { [DEFAULT_KEYS.named.ConfigMap]: 'app-.*' } }), 'list');
+    world.engine.begin();
+    return world.told;
+  };
+  expect(told(1000)).toEqual([]);
+  expect(told(262_144)).toEqual(['invalid']);
 });

@@ -11,6 +11,7 @@ import type { SeenBy, Sighting } from '../../domain/state/transitions.ts';
 import { WorkloadState } from '../../domain/state/workload-state.ts';
 import { type Workload, type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts';
 import { concernsOf, reachesInto, staysOpen } from '../../model/concerns.ts';
+import { rememberingLast } from '../../model/config-hash.ts';
 import { Evidence, wishOf } from '../../model/evidence.ts';
 import { PastRecords } from '../../model/ledger/past-records.ts';
 import { Runs } from '../../model/ledger/runs.ts';
@@ -42,9 +43,11 @@ export class Engine {
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
-    const { sharedVersions, sources, configHash } = deps;
+    const { sharedVersions, sources, listed } = deps;
+    const configHash = rememberingLast(deps.configHash, () => sources.changes + listed.places);
     const { compat, sapCompat } = deps.policy;
-    this.#rules = { compat, sapCompat, sharedVersions, sources, configHash };
+    const lendsTemplate = ({ ref }: Workload): boolean => this.verdicts.lends(workloadKey(ref));
+    this.#rules = { compat, sapCompat, sharedVersions, sources, configHash, lendsTemplate };
     this.#records = new PastRecords(deps, this.#runs);
     this.#evidence = new Evidence({ ...deps, compat, sapCompat, records: this.#records });
     this.verdicts = new Verdicts({ ...deps, workload: (key) => this.states.get(key)?.workload });
@@ -266,7 +269,7 @@ export class Engine {
     }
     for (const id of state.applied.keys()) if (!concerned.has(id)) state.forget(id);
     this.#carryOut(state);
-    const { problems } = workload.intent;
+    const { problems } = this.verdicts.asking(workload).intent;
     const isTold = problems.length > 0 && this.#deps.inScope(workload.ref.namespace);
     if (isTold) this.#deps.report.tell({ is: 'invalid', workload, problems });
   }

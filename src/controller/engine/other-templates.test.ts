@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
+import { parse } from '../../../test/conformance/given.ts';
 import { markOf, running, source, web } from '../../../test/support/engine-world.ts';
 import { RECORD } from '../../api/annotations.ts';
 import { encodeRecord } from '../../domain/ledger/record.ts';
+
+/** A Rollout without a template of its own. */
+const borrower = (version: number) =>
+  parse('Rollout', {
+    metadata: { name: 'r', namespace: 'shop', uid: 'r', resourceVersion: String(version) },
+    spec: { workloadRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+  } as never);
 
 test('a new template after the change brings it already; before the change it does not', () => {
   const after = running();
@@ -92,6 +100,19 @@ test('a mark that another writer removes is applied once more, then never again 
   expect(world.state().undelivered).toBe(1);
   world.put(source('C', 15));
   expect(world.waits()).toEqual(['ConfigMap/app']);
+});
+
+test.each([
+  ['the pods are its own: all of them are new', false, []],
+  ['a Rollout has borrowed it: its pods may be older', true, ['reverted']],
+])('a mark that is taken from a template after the rollout, and %s', (_, isLent, told) => {
+  const world = running();
+  if (isLent) world.engine.workloadSeen(borrower(4), 'watch');
+  world.put(source('B', 10));
+  world.wrote('B', 11, { revision: 2, rolledOut: false });
+  world.engine.workloadSeen(web(12, { mark: 'B', revision: 2, rolledOut: true }), 'watch');
+  world.engine.workloadSeen(web(13, { revision: 3, rolledOut: false }), 'watch');
+  expect([world.told, world.waits()]).toEqual([told, isLent ? ['ConfigMap/app'] : []]);
 });
 
 test('data that changed without changing the hash is not taken for delivered', () => {

@@ -241,3 +241,23 @@ describe('as SAP, the hash decides', () => {
     expect(world.waits()).toEqual([APP]);
   });
 });
+
+test('under --compat=sap a list of thousands is digested once, not once for each name', () => {
+  const LISTED = 3000;
+  let digested = 0;
+  const policy = { ...policyOf(), sapCompat: true };
+  const configHash = () => {
+    digested += 1;
+    return 'hash';
+  };
+  const { engine, put } = setUp({ policy, configHash });
+  const names = Array.from({ length: LISTED }, (_, n) => `name-${n}`);
+  const object = sapObject(3, { annotations: { [SAP_LISTS.ConfigMap]: names.join(',') } });
+  engine.workloadSeen(parsed(object, true), 'list');
+  engine.begin();
+  expect(engine.states.get('Deployment/shop/web')?.applied.size).toBeGreaterThanOrEqual(LISTED);
+  expect(digested).toBeLessThan(10);
+  const before = digested;
+  put(source('B', 10, { kind: 'ConfigMap', namespace: 'shop', name: 'name-0' }), true);
+  expect(digested).toBe(before + 1);
+});

@@ -39,9 +39,11 @@ export function notReadyBecause(followed: readonly FollowedKind[], needsWorkload
   return { message: missing.join('; and '), cure: grants(followed, lacking) };
 }
 
-/** What delays the start. Kinds that the rights do not cover do not: the program works without them. */
+/** What delays the start. Kinds that the rights do not cover, or that are too large, do not: the program works without them. */
 export function startDelayedBy(followed: readonly FollowedKind[]): NotReady | undefined {
-  const stuck = followed.find(({ isListed, error }) => !isListed && error && !isDenied(error));
+  const stuck = followed.find(
+    ({ isListed, error }) => !isListed && error && !isDenied(error) && error.reason !== 'TooLarge',
+  );
   if (!stuck?.error) return undefined;
   if (stuck.error.status === 401) return refusedCredential(stuck.error);
   return { message: `${nameOf(stuck)} cannot be followed: ${stuck.error.message}`, cure: undefined };

@@ -127,6 +127,21 @@ describe('what does not count', () => {
     expect(news()).toContain('unready');
   });
 
+  test('a kind that is too large to be listed, beside others that are not', async () => {
+    const { readiness, follow, news } = world();
+    const [configMaps, deployments, jobs] = follow(CONFIG_MAPS, DEPLOYMENTS, JOBS) as [
+      FollowedKind,
+      FollowedKind,
+      FollowedKind,
+    ];
+    jobs.unavailable(new KubeError({ verb: 'list', path: '/x', status: 0, reason: 'TooLarge' }));
+    for (const kind of [configMaps, deployments]) kind.listed();
+    configMaps.watching();
+    expect(news()).toEqual([]);
+    await readiness.begin(nothing);
+    expect(news()).toEqual(READY);
+  });
+
   test('anything, once the end has been asked for', async () => {
     const { readiness, follow, news, stop } = world();
     const [configMaps, deployments] = follow(CONFIG_MAPS, DEPLOYMENTS) as [FollowedKind, FollowedKind];

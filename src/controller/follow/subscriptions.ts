@@ -15,6 +15,7 @@ import { workloadKey } from '../../domain/workload/workload.ts';
 import type { ListScope } from '../../kube/client.ts';
 import type { ReflectEvent } from '../../kube/watch/reflector.ts';
 import type { SeenWorkload } from '../../model/object-parser.ts';
+import { FEW_LABELS, labelsLength } from '../../model/sources/label-sets.ts';
 import { Classes, type ClassStatus } from '../../model/sources/provider-classes.ts';
 import type { LiveModel } from '../live-model.ts';
 import type { WatchReport } from '../report/watch-report.ts';
@@ -136,6 +137,7 @@ async function followKind(deps: FollowDeps, kind: WorkloadKind): Promise<void> {
     if (event.type === 'synced') checkpoint.listed(kind.kind, scope.namespace);
     if (event.type === 'remove') {
       engine.workloadGone(workloadKey(event.previous.workload.ref));
+      pauses.gone(event.previous.workload);
       statuses.workloadTouched(workloadKey(event.previous.workload.ref));
     }
     if (event.type !== 'add' && event.type !== 'change') return;
@@ -188,6 +190,8 @@ async function followClasses(deps: FollowDeps): Promise<void> {
     sourceSeen(ref, sources.put(source, born), Number(resourceVersion));
   };
   const onClass = (event: ReflectEvent<Source>): void => {
+    // What few labels it has is remembered, as of other sources that are gone.
+    if (event.type === 'remove' && labelsLength(event.previous.labels) > FEW_LABELS) flags.delete(event.key);
     if (event.type !== 'add' && event.type !== 'change') return;
     flags.set(event.key, event.value);
     const known = sources.get(event.value.ref);

@@ -1,49 +1,58 @@
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
-import type { WorkloadKey } from '../../domain/workload/workload.ts';
+import type { Workload, WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import { type CheckpointOptions, CheckpointReader, type Loaded } from '../../model/ledger/checkpoint-reader.ts';
 import type { LedgerKey } from '../../model/ledger/ledger-key.ts';
-import { type ShardContent, shardRef } from '../../model/ledger/shard.ts';
+import { MAX_SHARDS, SHARD_FORMAT, type ShardContent, shardRef } from '../../model/ledger/shard.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { LedgerReport } from '../report/ledger-report.ts';
 import { keptWorkload } from './kept-workload.ts';
-import { fitsShard, ShardWriter, shardOf } from './shard-writer.ts';
+import { type Cut, type ShardEntry, type ShardText, shardText, USUAL_BYTES } from './shard-text.ts';
+import { ShardWriter } from './shard-writer.ts';
 
-export interface CheckpointDeps extends CheckpointOptions, Pick<LedgerKey, 'mayStore'> {
+export interface CheckpointDeps extends CheckpointOptions, Pick<LedgerKey, 'mayStore' | 'digest'> {
   readonly clock: Clock;
   readonly states: () => ReadonlyMap<WorkloadKey, WorkloadState>;
   readonly mayWrite: () => boolean;
   /** Up to which version every event of each kind was received. */
   readonly heard: () => Required<Pick<ShardContent, 'seen' | 'told'>>;
-  readonly report: Pick<
-    LedgerReport,
-    'checkpoint' | 'ledgerUnreadable' | 'ledgerWritten' | 'ledgerFailed' | 'ledgerKept'
-  >;
+  readonly report: Pick<LedgerReport, 'checkpoint' | 'ledgerUnreadable' | 'shardsLost' | 'ledgerWrite' | 'ledgerState'>;
+  /** A workload needs so many bytes in the ledger, and that is more than its share. Called once for as long as it is so. */
+  readonly tooLarge: (workload: Workload, bytes: number) => void;
 }
 
 const FLUSH_MS = 1000;
 // Tells a later start how long no controller ran. Rare, because it costs a write when nothing else happens.
 const HEARTBEAT_MS = 600_000;
-// The chart grants as many by name; beyond that they grow.
-export const MAX_SHARDS = 64;
+const GROW_AGAIN_MS = 10_000;
+const WRITES_AT_ONCE = 8;
 
 /**
  * What was never rolled, and therefore stands on no workload: read at the start, and kept in ConfigMaps of our own namespace.
  *
- * Written at most once a second, and only where something changed; never for a rollout that carries its own record.
+ * Written at most once a second, and only where something changed; never for a rollout that carries its own record. Each shard
+ * is written for itself: one that the server refuses holds back no other.
  */
 export class Checkpoint extends CheckpointReader {
   readonly #deps: CheckpointDeps;
-  #shards: ShardWriter[] = [];
-  /** Shards that could say more than they do, and are written when there is time. */
-  #outdated = new Set<number>();
+  #shards: readonly ShardWriter[] = [];
+  /** As many as there are going to be, while new ones are being created. */
+  #growing: readonly ShardWriter[] | undefined;
+  /** New ones that could not be created, and when to try again. */
+  #notCreated: readonly ShardWriter[] = [];
+  #growAfter = Number.NEGATIVE_INFINITY;
+  /** A number of 32 bits for each workload: made with the key, so that nobody can choose names that share a shard. */
+  readonly #places = new Map<WorkloadKey, number>();
   /** Written down as not yet rolled out. */
   readonly #coming = new Set<WorkloadKey>();
-  #dirty = new Set<number>();
-  #cancel: (() => void) | undefined;
+  /** Entries that were written only in part, and those of them that were told. */
+  readonly #cut = new Map<WorkloadKey, Cut>();
+  readonly #told = new Set<WorkloadKey>();
+  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
+  /** The server asked for so much time. */
+  #notBefore = Number.NEGATIVE_INFINITY;
   #flushing = Promise.resolve<KubeError | undefined>(undefined);
-  #lastError: KubeError | undefined;
   #stopBeat: (() => void) | undefined;
 
   constructor(deps: CheckpointDeps) {
@@ -52,25 +61,36 @@ export class Checkpoint extends CheckpointReader {
   }
 
   override async load(): Promise<Loaded> {
-    const { client, namespace = '', report } = this.#deps;
+    const { client, namespace, report } = this.#deps;
     // A write of an earlier term may still be under way.
     await this.#flushing;
+    await Promise.all(this.#shards.map((shard) => shard.settled()));
     const loaded = await super.load();
-    this.#shards = this.versions.map((version, n) => new ShardWriter(client, shardRef(namespace, n), version));
+    this.#places.clear();
+    this.#notCreated = [];
+    this.#growAfter = Number.NEGATIVE_INFINITY;
+    this.#shards =
+      namespace === undefined
+        ? []
+        : this.versions.map((version, n) => new ShardWriter(client, shardRef(namespace, n), version));
     if (loaded.unreadable) report.ledgerUnreadable(loaded.unreadable);
+    if (loaded.lost.length > 0) report.shardsLost(loaded.lost);
     report.checkpoint(loaded.result);
     return loaded;
   }
 
   override forgetPast(): void {
     super.forgetPast();
-    if (this.#dirty.size > 0) this.#arm(FLUSH_MS);
+    if (this.#shards.some(({ isDirty }) => isDirty)) this.#arm(FLUSH_MS);
   }
 
   override gone(key: WorkloadKey): void {
     super.gone(key);
-    this.#coming.delete(key);
     this.touch(key);
+    this.#coming.delete(key);
+    this.#cut.delete(key);
+    this.#told.delete(key);
+    this.#places.delete(key);
   }
 
   /**
@@ -79,36 +99,59 @@ export class Checkpoint extends CheckpointReader {
    */
   completed(key: WorkloadKey): void {
     if (this.#coming.delete(key)) this.touch(key);
-    else this.#outdated.add(shardOf(key, this.#shards.length));
+    else this.#outdate(key);
   }
 
   touch(key: WorkloadKey): void {
     if (this.#shards.length === 0) return;
-    this.#dirty.add(shardOf(key, this.#shards.length));
+    for (const shard of this.#shardsOf(key)) shard.isDirty = true;
     this.#arm(FLUSH_MS);
   }
 
   /** Writes everything once, so that from here on a loss can be told from a first start; then writes a heartbeat. */
   async establish(): Promise<void> {
-    for (const n of this.#shards.keys()) this.#dirty.add(n);
-    await this.flush();
-    if (this.#lastError && isTransient(this.#lastError)) throw this.#lastError;
+    for (const shard of this.#shards) shard.isDirty = true;
+    await this.#flushAll();
+    const transient = this.#shards.map(({ failure }) => failure).find((failure) => failure && isTransient(failure));
+    if (transient) throw transient;
     if (!this.#stopBeat) this.#beat();
   }
 
-  /** Writes down what is believed of a workload, and waits until it is there. Throws what keeps it from being written. */
+  /**
+   * Writes down what is believed of a workload, and waits until it is there: in its own shard, whatever becomes of others.
+   * Throws what keeps it from being written.
+   */
   async keep(key: WorkloadKey): Promise<void> {
-    if (this.#shards.length === 0) throw notKept(404, 'its own namespace is not known');
-    this.#dirty.add(shardOf(key, this.#shards.length));
-    const failure = await this.flush();
-    if (failure) throw failure;
+    this.touch(key);
+    await this.#keepOnce(key);
+    if (this.#cut.get(key)?.isRestartLost && this.#shards.length < MAX_SHARDS) {
+      // With more shards there may be room for it.
+      this.touch(key);
+      await this.flush();
+      await this.#keepOnce(key);
+    }
+    const cut = this.#cut.get(key);
+    if (cut?.isRestartLost)
+      throw notKept(413, `it needs ${cut.bytes} bytes for its pods and sources, more than its share`);
+  }
+
+  async #keepOnce(key: WorkloadKey): Promise<void> {
+    const shards = this.#shards;
+    const n = this.#numberOf(key, shards.length);
+    const shard = shards[n];
+    if (!shard) throw notKept(404, 'its own namespace is not known');
+    if (!this.#mayWrite()) throw OTHER_LEADS;
+    await this.#store([n]);
+    // There are more of them meanwhile, and its place is in another one.
+    if (shards !== this.#shards) return this.#keepOnce(key);
+    this.#tellState();
+    if (shard.failure) throw shard.failure;
   }
 
   /** Resolves with what went wrong. */
   async flush(): Promise<KubeError | undefined> {
-    this.#cancel?.();
-    this.#cancel = undefined;
-    // One after the other: of two at once the older text could be stored last.
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#flushing = this.#flushing.then(() => this.#write());
     return await this.#flushing;
   }
@@ -116,11 +159,17 @@ export class Checkpoint extends CheckpointReader {
   /** The last write of a process: up to which version it received events. */
   async close(): Promise<void> {
     this.#addOutdated();
+    await this.#flushAll();
+  }
+
+  /** Those as well that would be written later. */
+  async #flushAll(): Promise<void> {
+    for (const shard of this.#shards) shard.heldUntil = Number.NEGATIVE_INFINITY;
     await this.flush();
   }
 
   stop(): void {
-    this.#cancel?.();
+    this.#timer?.cancel();
     this.#stopBeat?.();
   }
 
@@ -133,75 +182,174 @@ export class Checkpoint extends CheckpointReader {
   }
 
   #addOutdated(): void {
-    // The first shard says, for all of them, up to which version events were received.
-    for (const n of [0, ...this.#outdated]) if (n < this.#shards.length) this.#dirty.add(n);
-    this.#outdated = new Set();
+    // The first shard says, for all that are current, up to which version events were received.
+    for (const [n, shard] of this.#shards.entries()) {
+      if (n === 0 || shard.isOutdated) shard.isDirty = true;
+      shard.isOutdated = false;
+    }
   }
 
   #arm(ms: number): void {
-    if (this.#cancel || !this.#deps.mayWrite()) return;
-    this.#cancel = this.#deps.clock.after(ms, () => {
-      this.#cancel = undefined;
+    const { clock, mayWrite } = this.#deps;
+    const at = Math.max(clock.now() + ms, this.#notBefore);
+    if (!mayWrite() || (this.#timer && this.#timer.at <= at)) return;
+    this.#timer?.cancel();
+    const cancel = clock.after(at - clock.now(), () => {
+      this.#timer = undefined;
       void this.flush();
     });
+    this.#timer = { at, cancel };
+  }
+
+  #mayWrite(): boolean {
+    return this.isForgotten && this.#deps.mayWrite();
   }
 
   async #write(): Promise<KubeError | undefined> {
-    if (!this.isForgotten || !this.#deps.mayWrite()) return notKept(503, 'another replica leads');
-    if (this.#dirty.size === 0) return undefined;
-    this.#lastError = undefined;
-    const texts = this.#serialise();
-    this.#dirty = new Set();
-    // The first one last: it says how many there are, and then they have to be there.
-    for (const [n, text] of [...texts].reverse()) {
-      // Nor may it claim events that a shard which could not be written does not know of.
-      if (n === 0 && this.#lastError) {
-        this.#dirty.add(n);
-        break;
-      }
-      try {
-        await this.#shards[n]?.write(text, this.#deps.mayWrite);
-        this.#deps.report.ledgerWritten();
-      } catch (error) {
-        this.#dirty.add(n);
-        if (!KubeError.is(error)) throw error;
-        this.#lastError = error;
-        this.#deps.report.ledgerFailed(error);
-      }
+    if (!this.#mayWrite()) return OTHER_LEADS;
+    for (;;) {
+      const crowding = await this.#storeDirty();
+      if (crowding <= 1) return this.#tellState();
+      await this.#grow(crowding);
     }
-    const failure = this.#lastError;
-    if (!failure) {
-      this.#deps.report.ledgerKept();
-      return undefined;
-    }
-    // What the server refuses for good is tried again with the next heartbeat.
-    this.#arm(isTransient(failure) ? Math.max(FLUSH_MS, failure.retryAfterMs ?? 0) : HEARTBEAT_MS);
-    return failure;
   }
 
-  /** The text of each shard that changed, by its number; grows the number of shards until each fits. */
-  #serialise(): Map<number, string> {
-    const { keyId, namespace, client } = this.#deps;
-    const count = this.#shards.length;
-    const changed = new Map([...this.#dirty].sort((a, b) => a - b).map((n) => [n, {} as ShardContent['workloads']]));
-    this.#collect((key) => changed.get(shardOf(key, count)));
-    const texts = new Map<number, string>();
-    let fits = true;
-    for (const [n, workloads] of changed) {
-      const heard = this.#deps.heard();
-      const content: ShardContent = { v: 1, key: keyId, alive: client.serverNow(), shards: count, ...heard, workloads };
-      const text = JSON.stringify(content);
-      texts.set(n, text);
-      fits &&= fitsShard(text, content);
+  /** Stops before the first that is crowded, as long as there can be more of them, and tells how crowded it is. */
+  async #storeDirty(): Promise<number> {
+    const now = this.#deps.clock.now();
+    const held = this.#shards.filter(({ isDirty, heldUntil }) => isDirty && heldUntil > now);
+    for (const { heldUntil } of held) this.#arm(heldUntil - now);
+    const isDue = (shard: ShardWriter | undefined) => shard?.isDirty && shard.heldUntil <= now;
+    const dirty = [...this.#shards.keys()].filter((n) => isDue(this.#shards[n])).reverse();
+    // New shards before those that their entries were in, and the first one last: it says which of them are current.
+    const others = dirty.filter((n) => n > 0);
+    for (let at = 0; at < others.length; at += WRITES_AT_ONCE) {
+      const crowding = await this.#store(others.slice(at, at + WRITES_AT_ONCE), this.#mayGrow);
+      if (crowding > 1) return crowding;
     }
-    if (fits || namespace === undefined || count >= MAX_SHARDS) return texts;
-    for (let n = count; n < count * 2; n += 1) this.#shards.push(new ShardWriter(client, shardRef(namespace, n)));
-    for (const n of this.#shards.keys()) this.#dirty.add(n);
-    return this.#serialise();
+    return dirty.includes(0) ? await this.#store([0], this.#mayGrow) : 1;
   }
 
-  /** Puts what is worth keeping of each workload into its shard, unless that stays as it was written. */
-  #collect(shardFor: (key: WorkloadKey) => ShardContent['workloads'] | undefined): void {
+  /** Writes those of these shards that are dirty. Never throws what the server answers: that is their `failure`. */
+  async #store(numbers: readonly number[], unlessCrowded = false): Promise<number> {
+    const all = this.#shards;
+    const settled = () => Promise.all(numbers.map((n) => all[n]?.settled()));
+    await settled();
+    if (all !== this.#shards) return 1;
+    // Somebody else may have begun to write one of them meanwhile, and knew as much.
+    const due = numbers.filter((n) => all[n]?.isDirty && !all[n]?.isWriting);
+    const texts = this.#texts(due, all.length);
+    const crowding = Math.max(1, ...[...texts.values()].map((text) => text.crowding));
+    if (unlessCrowded && crowding > 1) return crowding;
+    await Promise.all(due.map((n) => this.#put(all, n, texts.get(n))));
+    await settled();
+    return 1;
+  }
+
+  async #put(shards: readonly ShardWriter[], n: number, made: ShardText | undefined): Promise<void> {
+    const shard = shards[n];
+    if (!shard || !made) return;
+    const { report, mayWrite, clock } = this.#deps;
+    if (!mayWrite()) {
+      shard.failure = OTHER_LEADS;
+      return;
+    }
+    this.#noteCut(made, (key) => this.#numberOf(key, shards.length) === n);
+    await shard.write(made.text, mayWrite);
+    const { failure } = shard;
+    report.ledgerWrite(failure ? 'error' : 'success');
+    if (failure) this.#putOff(shard, failure);
+    // The larger, the more rarely: etcd keeps every version for minutes.
+    else if (made.text.length > USUAL_BYTES)
+      shard.heldUntil = clock.now() + (FLUSH_MS * made.text.length) / USUAL_BYTES;
+  }
+
+  /** What the server refuses for good is tried again as rarely as a heartbeat comes. */
+  #putOff(shard: ShardWriter, failure: KubeError): void {
+    const now = this.#deps.clock.now();
+    if (isTransient(failure)) this.#notBefore = Math.max(this.#notBefore, now + (failure.retryAfterMs ?? 0));
+    else shard.heldUntil = now + HEARTBEAT_MS;
+    this.#arm(isTransient(failure) ? FLUSH_MS : HEARTBEAT_MS);
+  }
+
+  /** Resolves with what is the matter, if anything is. */
+  #tellState(): KubeError | undefined {
+    const failing = [...this.#shards, ...this.#notCreated].flatMap(({ name, failure }) =>
+      failure ? [[name, failure] as const] : [],
+    );
+    this.#deps.report.ledgerState(new Map(failing));
+    const failures = failing.map(([, failure]) => failure);
+    return failures.find(isTransient) ?? failures[0];
+  }
+
+  get #mayGrow(): boolean {
+    return this.#shards.length < MAX_SHARDS && this.#deps.clock.now() >= this.#growAfter;
+  }
+
+  /**
+   * Makes so many times more shards, or somewhat more. They begin to count when all of them are there: until then everything stays
+   * where it is. Where one cannot be created there are no more for now, and entries are cut instead.
+   */
+  async #grow(times: number): Promise<void> {
+    const { client, namespace = '', clock } = this.#deps;
+    const before = this.#shards;
+    const count = Math.min(MAX_SHARDS, before.length * 2 ** Math.ceil(Math.log2(times)));
+    const numbers = Array.from({ length: count - before.length }, (_, n) => before.length + n);
+    const added = numbers.map((n) => new ShardWriter(client, shardRef(namespace, n)));
+    const shards = [...before, ...added];
+    this.#growing = shards;
+    try {
+      for (let at = 0; at < numbers.length; at += WRITES_AT_ONCE) {
+        const next = numbers.slice(at, at + WRITES_AT_ONCE);
+        const texts = this.#texts(next, count);
+        await Promise.all(next.map((n) => this.#put(shards, n, texts.get(n))));
+        // Those that are crowded themselves are looked at once more.
+        for (const n of next) {
+          const shard = shards[n];
+          if (shard && (texts.get(n)?.crowding ?? 1) > 1) shard.isDirty = true;
+        }
+      }
+    } finally {
+      this.#growing = undefined;
+    }
+    this.#notCreated = added.filter(({ failure }) => failure);
+    if (this.#notCreated.length > 0) {
+      const isPassing = this.#notCreated.every(({ failure }) => failure && isTransient(failure));
+      this.#growAfter = clock.now() + (isPassing ? GROW_AGAIN_MS : HEARTBEAT_MS);
+      return;
+    }
+    this.#shards = shards;
+    for (const shard of before) shard.isDirty = true;
+    for (const shard of shards) shard.heldUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The text of each of these shards, by its number, if there are so many in all. */
+  #texts(numbers: readonly number[], count: number): ReadonlyMap<number, ShardText> {
+    const { keyId, client } = this.#deps;
+    const entries = new Map(numbers.map((n) => [n, [] as ShardEntry[]]));
+    if (numbers.length > 0) this.#collect((key) => entries.get(this.#numberOf(key, count)));
+    const word = {
+      v: SHARD_FORMAT,
+      key: keyId,
+      alive: client.serverNow(),
+      shards: count,
+      ...this.#deps.heard(),
+    } as const;
+    const textOf = (n: number, own: readonly ShardEntry[]): ShardText =>
+      shardText(n === 0 ? { ...word, holds: this.#current() } : word, own);
+    return new Map([...entries].map(([n, own]) => [n, textOf(n, own)]));
+  }
+
+  /** The shards that hold all that is known, each with its version. */
+  #current(): Record<string, string> {
+    const current = this.#shards.flatMap(({ currentVersion }, n) =>
+      n > 0 && currentVersion !== undefined ? [[n, currentVersion] as const] : [],
+    );
+    return Object.fromEntries(current);
+  }
+
+  /** Puts what is worth keeping of each workload into its shard, unless that is not written now. */
+  #collect(shardFor: (key: WorkloadKey) => ShardEntry[] | undefined): void {
     const states = this.#deps.states();
     const { seen } = this.#deps.heard();
     for (const [key, state] of states) {
@@ -211,15 +359,49 @@ export class Checkpoint extends CheckpointReader {
       const applied = { ...this.awaitedOf(key, state.workload.uid), ...Object.fromEntries(own) };
       const kept = keptWorkload(state, applied, seen);
       if (!state.workload.isRolledOut) this.#coming.add(key);
-      else if (kept.coming) this.#outdated.add(shardOf(key, this.#shards.length));
-      if (Object.keys(applied).length > 0) shard[key] = kept;
+      else if (kept.coming) this.#outdate(key);
+      if (Object.keys(applied).length > 0) shard.push({ key, kept, waiting: state.waiting.keys() });
     }
-    for (const [key, entry] of this.entries) {
-      const shard = shardFor(key);
-      if (shard && !states.has(key)) shard[key] = entry;
+    for (const [key, kept] of this.entries) if (!states.has(key)) shardFor(key)?.push({ key, kept });
+  }
+
+  /** Tells of each workload that has become too large for its share, unless there are going to be more shards. */
+  #noteCut({ cut, crowding }: ShardText, isHere: (key: WorkloadKey) => boolean): void {
+    for (const key of this.#cut.keys()) {
+      if (cut.has(key) || !isHere(key)) continue;
+      this.#cut.delete(key);
+      this.#told.delete(key);
     }
+    const isFinal = crowding <= 1 || !this.#mayGrow;
+    for (const [key, each] of cut) {
+      this.#cut.set(key, each);
+      const workload = this.#deps.states().get(key)?.workload;
+      if (!workload || !isFinal || this.#told.has(key)) continue;
+      this.#told.add(key);
+      this.#deps.tooLarge(workload, each.bytes);
+    }
+  }
+
+  #outdate(key: WorkloadKey): void {
+    for (const shard of this.#shardsOf(key)) shard.isOutdated = true;
+  }
+
+  #shardsOf(key: WorkloadKey): readonly ShardWriter[] {
+    return [this.#shards, this.#growing ?? []].flatMap((shards) => shards[this.#numberOf(key, shards.length)] ?? []);
+  }
+
+  /** Stable over processes, or every start would write everything anew. */
+  #numberOf(key: WorkloadKey, count: number): number {
+    let place = this.#places.get(key);
+    if (place === undefined) {
+      place = Number.parseInt(this.#deps.digest.text(`shard of ${key}`).slice(0, 8), 16);
+      this.#places.set(key, place);
+    }
+    return place % count;
   }
 }
 
 const notKept = (status: number, detail: string): KubeError =>
   new KubeError({ verb: 'update', path: 'configmaps', status, reason: 'NotKept', detail });
+
+const OTHER_LEADS = notKept(503, 'another replica leads');

@@ -1,28 +1,22 @@
 import type { SourceKind } from '../../api/sources.ts';
 import { type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
-import { withRoomFor } from '../../domain/ledger/record.ts';
+import { withRoomFor } from '../../domain/ledger/room.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { KeptWorkload, ShardContent } from '../../model/ledger/shard.ts';
 
-// So much of a ConfigMap for one workload, whatever it asks for.
-const ENTRY_BYTES = 300_000;
-
 /** The checkpoint's entry for a workload; `seen`: up to which version every event of sources was received. */
 export function keptWorkload(
   state: WorkloadState,
-  all: Readonly<Record<SourceId, Applied>>,
+  applied: Readonly<Record<SourceId, Applied>>,
   seen: NonNullable<ShardContent['seen']>,
 ): KeptWorkload {
   const { uid, revision, isRolledOut } = state.workload;
   // A template that is newer than the last event of sources: its pods may have begun with data that we have not seen yet.
-  const isAhead = Object.keys(all).some((id) => {
+  const isAhead = Object.keys(applied).some((id) => {
     const upTo = seen[id.slice(0, id.indexOf('/')) as SourceKind];
     return upTo !== undefined && state.templateTime.upTo > upTo;
   });
-  // What is not known to be settled has to be kept by name; the rest is as it was when this was written.
-  const unknown = [...state.applied].flatMap(([id, data]) => (data === UNKNOWN ? [id] : []));
-  const applied = withRoomFor(all, ENTRY_BYTES, [...state.waiting.keys(), ...unknown]);
   return {
     uid,
     seq: state.seq,
@@ -32,6 +26,31 @@ export function keptWorkload(
     ...(state.reloads.at !== undefined && { reloadedAt: state.reloads.at }),
     ...(state.reloads.restart && { restart: state.reloads.restart }),
     ...((!isRolledOut || isAhead) && { coming: true }),
-    ...(Object.keys(applied).length < Object.keys(all).length && { partial: true }),
   };
 }
+
+const NOTHING_HEARD: Required<NonNullable<ShardContent['seen']>> = { ConfigMap: 0, Secret: 0, SecretProviderClass: 0 };
+
+/**
+ * The same in at most so many bytes; undefined if there is no room for it at all. Sources that wait, or of which nobody knows
+ * what the pods have, are kept before all others: for a source that is not mentioned, only a later write counts as a change.
+ * Where even those do not fit, any write counts.
+ */
+export function cutToFit(
+  { restart, ...entry }: KeptWorkload,
+  bytes: number,
+  waiting: Iterable<SourceId> = [],
+): KeptWorkload | undefined {
+  const open = (Object.keys(entry.applied) as SourceId[]).filter((id) => entry.applied[id] === UNKNOWN);
+  const first = [...waiting, ...open].filter((id) => entry.applied[id] !== undefined);
+  const bare: KeptWorkload = { ...entry, applied: {}, partial: true, seen: NOTHING_HEARD };
+  const withRestart: KeptWorkload = { ...bare, ...(restart && { restart }) };
+  const fitting = [withRestart, bare].find((each) => bytesOf(each) <= bytes);
+  if (!fitting) return undefined;
+  const applied = withRoomFor(entry.applied, bytes - bytesOf(fitting), first);
+  const { seen: _, ...rest } = fitting;
+  const isOpenKept = first.every((id) => applied[id] !== undefined);
+  return isOpenKept ? { ...rest, ...(entry.seen && { seen: entry.seen }), applied } : { ...fitting, applied };
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

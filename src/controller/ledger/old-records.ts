@@ -2,6 +2,8 @@ import { RECORD } from '../../api/annotations.ts';
 import { FIELD_MANAGER } from '../../api/field-manager.ts';
 import { kindNamed } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import { otherVersion, withoutFingerprints } from '../../domain/ledger/record.ts';
+import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import { refOfKey, type WorkloadKey } from '../../domain/workload/workload.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
@@ -15,17 +17,29 @@ import { setbackOf } from '../write/setback.ts';
 
 export interface OldRecordsDeps extends Pick<ControllerDeps, 'client' | 'clock' | 'leadership'> {
   readonly former: FormerKey | undefined;
-  /** Workloads that were seen with a record of the former key. */
+  /** Workloads that were seen with a record of the former key, or of another version. */
   readonly queue: KeyedQueue<WorkloadKey>;
   readonly report: Pick<LedgerReport, 'recordNotRewritten'>;
+}
+
+/** At a start: workloads with records of a version that this program does not read. What they run counts as current. */
+export function noteOtherRecords(
+  states: ReadonlyMap<WorkloadKey, Pick<WorkloadState, 'workload'>>,
+  queue: Pick<KeyedQueue<WorkloadKey>, 'add'>,
+  report: Pick<LedgerReport, 'otherRecords'>,
+): void {
+  const found = [...states].filter(([, { workload }]) => otherVersion(workload.annotations[RECORD]) !== undefined);
+  report.otherRecords(found.length);
+  for (const [key] of found) queue.add(key);
 }
 
 // Twenty a second: nobody waits for it.
 const PACE_MS = 50;
 
 /**
- * Rewrites records that were written with a key that could be guessed. Only the annotation changes, and no template: nothing
- * rolls. A Job's record stays, as we may not edit Jobs, and is deleted with the Job.
+ * Rewrites records that were written with a key that could be guessed, and takes the fingerprints out of those of version 1,
+ * which show who has the same Secret. Only the annotation changes, and no template: nothing rolls. A Job's record stays,
+ * as we may not edit Jobs, and is deleted with the Job.
  */
 export async function rewriteRecords(deps: OldRecordsDeps, term: AbortSignal): Promise<void> {
   const { queue, clock, report } = deps;
@@ -47,7 +61,8 @@ async function rewrite({ client, former, leadership, queue }: OldRecordsDeps, ke
   const kind = kindNamed(ref.kind);
   if (!kind || kind.effect === 'replace') return;
   const { metadata } = await client.get<KubeObject>(kind, ref);
-  const record = former?.record(metadata.annotations?.[RECORD]);
+  const text = metadata.annotations?.[RECORD];
+  const record = withoutFingerprints(text) ?? former?.record(text);
   if (record === undefined) return;
   if (!leadership.mayWrite()) return void queue.retry(key);
   const { resourceVersion } = metadata;

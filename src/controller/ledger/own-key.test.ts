@@ -12,6 +12,7 @@ interface KeySecret {
 }
 
 const PIN: readonly Piece[] = [{ part: 'secret', key: 'pin', value: 'MTIzNA==' }];
+const DB = { kind: 'Secret', namespace: 'shop', name: 'db' } as const;
 const NEVER = new AbortController().signal;
 const base64 = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString('base64');
 const bytesOf = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64');
@@ -58,7 +59,7 @@ test('a key of 32 bytes is taken as it is', async () => {
   const { start, told, api } = await server(secretWith({ key: base64(key) }));
   const { keyId, digest } = await start();
   expect(keyId).toBe(withKey(key, false).keyId);
-  expect(digest.fingerprint(PIN)).toEqual(withKey(key, false).digest.fingerprint(PIN));
+  expect(digest.fingerprint(DB, PIN)).toEqual(withKey(key, false).digest.fingerprint(DB, PIN));
   expect(told).toEqual([]);
   expect(api.requests).toHaveLength(1);
 });
@@ -79,14 +80,14 @@ test.each([
   expect(stored()?.data?.['other']).toBe(data && 'other' in data ? data.other : undefined);
   // Nothing that is stored from now on can be made with the key that anybody could guess.
   expect(now.keyId).not.toBe(before.keyId);
-  expect(now.digest.fingerprint(PIN).exact).not.toBe(before.digest.fingerprint(PIN).exact);
+  expect(now.digest.fingerprint(DB, PIN).exact).not.toBe(before.digest.fingerprint(DB, PIN).exact);
   expect(now.digest.text('t')).not.toBe(before.digest.text('t'));
   expect(now.digest.text('t')).toMatch(/^[0-9a-f]{20}$/);
-  expect(now.digest.fingerprint(PIN).mark).toBe(before.digest.fingerprint(PIN).mark);
+  expect(now.digest.fingerprint(DB, PIN).mark).toBe(before.digest.fingerprint(DB, PIN).mark);
   expect(now.mayStore('Secret/pin')).toBe(true);
   // What was stored before tells the same as before.
   expect(now.former?.options.keyId).toBe(before.keyId);
-  expect(now.former?.applied(before.digest.fingerprint(PIN).exact)).toBe(now.digest.fingerprint(PIN).exact);
+  expect(now.former?.applied(before.digest.fingerprint(DB, PIN).exact)).toBe(now.digest.fingerprint(DB, PIN).exact);
   expect(now.former?.options.text(before.digest.text('t'))).toBe(now.digest.text('t'));
 });
 
@@ -96,7 +97,7 @@ test('the next start digests as this one, and still understands the key before',
   const second = await start();
   expect(told).toHaveLength(1);
   expect(second.keyId).toBe(first.keyId);
-  expect(second.digest.fingerprint(PIN)).toEqual(first.digest.fingerprint(PIN));
+  expect(second.digest.fingerprint(DB, PIN)).toEqual(first.digest.fingerprint(DB, PIN));
   expect(second.former?.options.keyId).toBe(first.former?.options.keyId);
 });
 
@@ -111,7 +112,8 @@ test('where upstream’s hash is compared, what was stored is understood as well
   const before = withKey(Buffer.from('x'), true);
   const now = await start(true);
   expect(now.former?.options.keyId).toBe(before.keyId);
-  expect(now.former?.applied(before.digest.text('mark'))).toBe(now.digest.text('mark'));
+  const exact = before.digest.fingerprint(DB, PIN).exact;
+  expect(now.former?.applied(exact)).toBe(now.digest.fingerprint(DB, PIN).exact);
 });
 
 test('absent and unknown mean the same with every key', async () => {
@@ -138,12 +140,24 @@ test('where it may not be replaced nothing new is stored about Secrets, and the 
     exchange.status(403, 'Forbidden');
     return true;
   });
-  const { keyId, mayStore, former } = await start();
+  const { keyId, mayStore, former, contentHash } = await start();
   expect(told).toEqual(['1: Forbidden']);
+  expect(contentHash).toBeUndefined();
   expect(keyId).toBe(withKey(Buffer.from('x'), false).keyId);
   expect(former).toBeUndefined();
   expect(mayStore('Secret/pin')).toBe(false);
   expect(mayStore('ConfigMap/app')).toBe(true);
+});
+
+test('where no key can be kept, what is stored tells nothing of Secrets and no config hash tells content', async () => {
+  const { start, told } = await server(undefined, (exchange) => {
+    exchange.status(403, 'Forbidden');
+    return true;
+  });
+  const { keyId, mayStore, contentHash } = await start();
+  expect(told).toEqual(['keyless: Forbidden']);
+  expect(keyId).toMatch(/^open-/);
+  expect([mayStore('Secret/pin'), mayStore('ConfigMap/app'), contentHash]).toEqual([false, true, undefined]);
 });
 
 test('a Secret that is not there is made', async () => {

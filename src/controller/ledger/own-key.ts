@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { DataObject } from '../../api/objects.ts';
 import { SECRETS } from '../../api/resources.ts';
 import type { ControllerOptions } from '../../domain/controller-options.ts';
-import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
@@ -20,11 +19,11 @@ export type KeyReport = Pick<LedgerReport, 'keyless' | 'weakKey'>;
 
 /** For data that is no secret, where no key can be kept: any stable one will do. */
 const OPEN_KEY = Buffer.from('attune.dev');
-const isNoSecret = (id: SourceId): boolean => !id.startsWith('Secret/');
 
 /**
  * Reads our key, and creates or replaces it where that is needed. It makes what we store about Secrets useless to whoever
- * tries to guess their content; where none can be kept, nothing is stored about Secrets at all.
+ * tries to guess their content; where none can be kept, nothing is stored about Secrets at all, and config hashes go by
+ * version.
  */
 export async function ownKey(
   client: KubeClient,
@@ -35,16 +34,15 @@ export async function ownKey(
   try {
     if (ownNamespace !== '') {
       const { key, former } = await storedKeys(client, ownNamespace, report, signal);
-      const ledgerKey = withKey(key, compat, former);
-      return key.length < KEY_BYTES ? { ...ledgerKey, mayStore: isNoSecret } : ledgerKey;
+      return withKey(key, compat, former);
     }
     report.keyless(undefined);
   } catch (error) {
     if (!KubeError.is(error) || (error.status !== 403 && error.status !== 404)) throw error;
     report.keyless(error);
   }
-  const { digest, keyId } = withKey(OPEN_KEY, compat);
-  return { digest, keyId: `open-${keyId}`, former: undefined, mayStore: isNoSecret };
+  const open = withKey(OPEN_KEY, compat);
+  return { ...open, keyId: `open-${open.keyId}` };
 }
 
 async function storedKeys(

@@ -49,7 +49,7 @@ export function recordOf(
   };
   const maxBytes = Math.min(OUR_PART, ALL_ANNOTATIONS - annotationBytes - MARGIN);
   const text = encodeRecord(record);
-  if (text.length <= maxBytes) return { text, whole: true };
+  if (Buffer.byteLength(text) <= maxBytes) return { text, whole: true };
   // What waits for its turn must not be taken for settled: it comes before all that is.
   const first = [...changes.map(({ id }) => id), ...state.waiting.keys()];
   return { text: partOfRecord(record, maxBytes, first), whole: false };

@@ -2,13 +2,22 @@ import type { DataObject } from '../../api/objects.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
-import { readShard, type ShardContent, type ShardRef } from '../../model/ledger/shard.ts';
+import { readShard, type ShardRef } from '../../model/ledger/shard.ts';
 
-/** Writes one ConfigMap of the checkpoint. Each write carries the version it follows: an old leader cannot undo a new one's. */
+/** One ConfigMap of the checkpoint. Each write carries the version it follows: an old leader cannot undo a new one's. */
 export class ShardWriter {
+  /** What is stored may be older than what is known. */
+  isDirty = true;
+  /** It could say more than it does, and is written when there is time. */
+  isOutdated = false;
+  /** Why the last write did not succeed. */
+  failure: KubeError | undefined;
+  /** By the process's clock: it was refused for good, or is so large that it is not written as often as others. */
+  heldUntil = Number.NEGATIVE_INFINITY;
   readonly #client: KubeClient;
   readonly #ref: ShardRef;
   #resourceVersion: string | undefined;
+  #writing: Promise<void> | undefined;
 
   /** `resourceVersion`: as it was read; undefined: it does not exist. */
   constructor(client: KubeClient, ref: ShardRef, resourceVersion?: string) {
@@ -17,14 +26,53 @@ export class ShardWriter {
     this.#resourceVersion = resourceVersion;
   }
 
+  get name(): string {
+    return this.#ref.name;
+  }
+
+  get isWriting(): boolean {
+    return this.#writing !== undefined;
+  }
+
+  /** The version that holds all that is known; undefined: none does. */
+  get currentVersion(): string | undefined {
+    return this.isDirty || this.isWriting ? undefined : this.#resourceVersion;
+  }
+
+  /** Resolves when no write is under way. */
+  async settled(): Promise<void> {
+    for (let last = this.#writing; last !== undefined; last = this.#writing) await last;
+  }
+
+  /** Writes all that is known. Never while another write is under way: the older text could be stored last. */
   async write(text: string, mayWrite: () => boolean): Promise<void> {
+    this.isDirty = false;
+    this.#writing = this.#overwrite(text, mayWrite).then(
+      () => {
+        this.failure = undefined;
+      },
+      (error: unknown) => {
+        this.isDirty = true;
+        if (!KubeError.is(error)) throw error;
+        this.failure = error;
+      },
+    );
+    try {
+      await this.#writing;
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #overwrite(text: string, mayWrite: () => boolean): Promise<void> {
     try {
       await this.#put(text);
     } catch (error) {
       // Somebody created, deleted or rewrote it: read, and overwrite what is there now, unless we no longer lead.
       if (!KubeError.is(error) || (error.status !== 409 && error.status !== 404)) throw error;
       this.#resourceVersion = (await readShard(this.#client, this.#ref))?.resourceVersion;
-      if (mayWrite()) await this.#put(text);
+      if (!mayWrite()) throw error;
+      await this.#put(text);
     }
   }
 
@@ -39,20 +87,4 @@ export class ShardWriter {
       : await this.#client.create<DataObject>(CONFIG_MAPS, ref.namespace, body);
     this.#resourceVersion = object.metadata.resourceVersion;
   }
-}
-
-// The server keeps every version for minutes: what is written often has to be small. A few workloads with very many sources
-// are no reason for more shards, until one would no longer fit into an object (1 MiB with all that is around it).
-const SHARD_BYTES = 64_000;
-const FEW_WORKLOADS = 50;
-const OBJECT_BYTES = 700_000;
-
-export const fitsShard = (text: string, { workloads }: ShardContent): boolean =>
-  text.length <= (Object.keys(workloads).length > FEW_WORKLOADS ? SHARD_BYTES : OBJECT_BYTES);
-
-/** Stable over processes, or every start would write everything anew. */
-export function shardOf(key: string, count: number): number {
-  let hash = 0;
-  for (let at = 0; at < key.length; at += 1) hash = (hash * 31 + key.charCodeAt(at)) >>> 0;
-  return hash % count;
 }

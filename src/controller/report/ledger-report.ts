@@ -3,12 +3,15 @@ import type { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import { Reminders } from './reminders.ts';
 import { nameOf } from './render/outcome-words.ts';
-import type { SystemReportDeps } from './system-report.ts';
+import { isRefusedAtEnd, type SystemReportDeps } from './system-report.ts';
 
 const CHECKPOINT = {
   'first-start': 'no ledger to go by: everything that runs counts as current, nothing is rolled for the past',
+  'other-format':
+    'the ledger was written in another format, by an earlier version of Attune: everything that runs counts as current',
   'too-old': 'the ledger is older than --catch-up-max: everything that runs counts as current',
-  'other-key': 'the ledger was written with another key or in the other mode: everything that runs counts as current',
+  'other-key':
+    'the ledger was written with another key, in the other mode or by an earlier version: everything that runs counts as current',
   found: 'ledger found: what changed in the meantime is caught up',
 } as const;
 
@@ -22,6 +25,8 @@ export class LedgerReport {
   readonly #reminders: Reminders;
   /** Trouble that was reported and is not over. */
   readonly #reported = new Set<'refused' | 'lasting' | 'unreadable'>();
+  /** Shards that were refused when that was last told. */
+  #refused: ReadonlySet<string> = new Set();
 
   constructor(deps: SystemReportDeps) {
     this.#deps = deps;
@@ -36,34 +41,54 @@ export class LedgerReport {
     this.#tell('unreadable', 'the ledger cannot be read, so changes from before this start are not seen', error);
   }
 
-  ledgerWritten(): void {
-    this.#deps.metrics.increment('attune_ledger_writes_total', { result: 'success' });
+  /** Some shards cannot be believed, and others are. */
+  shardsLost(shards: readonly string[]): void {
+    if (!this.#deps.mayTell()) return;
+    const effect = 'Attune may miss changes from before this start for the workloads in it';
+    this.#deps.log.warn(`ledger incomplete: ${shards.join(', ')} missing, damaged or unreadable. ${effect}`);
   }
 
-  ledgerFailed(error: KubeError): void {
-    const { metrics, clock } = this.#deps;
-    metrics.increment('attune_ledger_writes_total', { result: 'error' });
-    if (!isTransient(error)) {
-      this.#tell('refused', 'the ledger cannot be kept, so changes during a downtime would be lost', error);
-      return;
-    }
-    this.#failingSince ??= clock.now();
-    const lastedMs = clock.now() - this.#failingSince;
+  ledgerWrite(result: 'success' | 'error'): void {
+    this.#deps.metrics.increment('attune_ledger_writes_total', { result });
+  }
+
+  /** Which shards could not be written when that was last tried, and why. */
+  ledgerState(failing: ReadonlyMap<string, KubeError>): void {
+    const { clock, log } = this.#deps;
+    const wasTold = this.#refused.size > 0 || this.#reported.has('lasting');
+    this.#tellRefused([...failing].filter(([, error]) => !isTransient(error)));
+    const transient = [...failing.values()].find(isTransient);
+    if (transient) this.#failing(transient, clock.now());
+    else this.#failingSince = undefined;
+    if (failing.size > 0) return;
+    this.#reported.delete('lasting');
+    if (wasTold) log.info('the ledger is kept again');
+  }
+
+  #tellRefused(refused: readonly (readonly [shard: string, KubeError])[]): void {
+    if (!this.#deps.mayTell()) return;
+    const news = refused.filter(([shard]) => !this.#refused.has(shard));
+    this.#refused = new Set(refused.map(([shard]) => shard));
+    const [, error] = news[0] ?? [];
+    if (!error) return;
+    const shards = news.map(([shard]) => shard).join(', ');
+    const effect = 'Attune may miss changes during a downtime for the workloads in it';
+    this.#reported.delete('refused');
+    this.#tell('refused', `ledger write refused: ${shards}. ${effect}`, error);
+  }
+
+  #failing(error: KubeError, now: number): void {
+    this.#failingSince ??= now;
+    const lastedMs = now - this.#failingSince;
     if (lastedMs < LASTING_MS) return;
     const since = `${Math.round(lastedMs / 1000)} s`;
     this.#tell('lasting', `the ledger could not be written for ${since}, and is tried again and again`, error);
   }
 
-  /** All that there was to write is written. */
-  ledgerKept(): void {
-    this.#failingSince = undefined;
-    const wasReported = [this.#reported.delete('refused'), this.#reported.delete('lasting')].includes(true);
-    if (wasReported) this.#deps.log.info('the ledger is kept again');
-  }
-
   /** No key can be kept; undefined: our own namespace is not known. */
   keyless(error: KubeError | undefined): void {
-    this.#notKept('nothing is remembered about Secrets over a restart', error, 'get and create on secrets');
+    const message = 'nothing is remembered about Secrets over a restart, and config hashes go by version';
+    this.#notKept(message, error, 'get and create on secrets');
   }
 
   /** A key that could be guessed was replaced, or with an error, could not be. */
@@ -80,9 +105,16 @@ export class LedgerReport {
     });
   }
 
+  /** Told once per start, however many there are. */
+  otherRecords(workloads: number): void {
+    if (workloads === 0) return;
+    const message = 'records of another version are not read: what these workloads run counts as current';
+    this.#deps.log.info(message, { workloads });
+  }
+
   recordNotRewritten(key: WorkloadKey, error: KubeError): void {
     const ref = refOfKey(key);
-    const message = `the record of ${nameOf({ ref })} still has fingerprints of the former key: ${error.message}`;
+    const message = `the record of ${nameOf({ ref })} still has fingerprints of an earlier version or key: ${error.message}`;
     this.#deps.log.warn(message, { ...ref });
   }
 
@@ -100,6 +132,10 @@ export class LedgerReport {
 
   #tell(what: 'refused' | 'lasting' | 'unreadable', message: string, error: KubeError): void {
     if (this.#reported.has(what) || !this.#deps.mayTell()) return;
+    if (isRefusedAtEnd(error, this.#deps)) {
+      this.#deps.log.debug(`${message}: ${error.message}`);
+      return;
+    }
     this.#reported.add(what);
     this.#deps.log.warn(`${message}: ${error.message}`, {
       cure: ownCure(error, 'get, create and update on configmaps'),

@@ -22,7 +22,7 @@ function sayAll(report: Report): void {
   report.sourceChanged(APP, moved, [...Array.from({ length: 4 }, () => [workload, no] as const), [workload, verdict]]);
   for (const changes of [many.slice(1), many]) report.tell(rolled(changes, { job: { name: 'j', uid: 'j' } }));
   report.tell(failed(many, error.message));
-  for (const why of ['nothing-to-write', 'left-alone'] as const) {
+  for (const why of ['nothing-to-write', 'left-alone', 'deleted'] as const) {
     report.tell({ is: 'skipped', workload, changes: many, why, startedAt: 0 });
   }
   report.tell({ is: 'settled-by-another-writer', workload, sources: [APP] });
@@ -40,7 +40,8 @@ function sayAll(report: Report): void {
   report.watches.retrying(CONFIG_MAPS, error, 5);
   report.system.refusedEvent(error);
   report.ledger.weakKey(3, error);
-  report.ledger.ledgerFailed(error);
+  report.ledger.otherRecords(2);
+  report.ledger.ledgerState(new Map([['attune-ledger-0', error]]));
 }
 
 test('docs/log.md lists exactly the fields that there are', async () => {

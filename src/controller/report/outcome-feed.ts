@@ -8,11 +8,14 @@ export type Rendering = { readonly [Is in Outcome['is']]?: (outcome: OutcomeOf<I
 /** What every replica notices by itself: only the one that leads tells of it. */
 const NOTICED_BY_ALL: readonly Outcome['is'][] = ['settled-by-another-writer', 'reverted', 'undelivered', 'invalid'];
 
+/** An annotation that is edited again and again can have as many problems. Then they are told anew. */
+const MOST_REMEMBERED = 100;
+
 /** The one way of an outcome to all places where it is shown. */
 export class OutcomeFeed {
   readonly #mayTell: () => boolean;
   readonly #renderers: ((outcome: Outcome) => void)[];
-  /** By the uid of the workload: the same problem is found each time its annotations are looked at. */
+  /** By the uid of the workload: the same problems are found each time its annotations are looked at. */
   readonly #reportedProblems = new Map<string, Set<string>>();
 
   /** The renderers are called in their order. */
@@ -39,7 +42,8 @@ export class OutcomeFeed {
   }
 
   #newProblems({ workload: { uid }, problems }: OutcomeOf<'invalid'>): readonly Problem[] {
-    const reported = this.#reportedProblems.get(uid) ?? new Set();
+    const known = this.#reportedProblems.get(uid);
+    const reported = known && known.size < MOST_REMEMBERED ? known : new Set<string>();
     this.#reportedProblems.set(uid, reported);
     return problems.filter(({ path, message }) => {
       const problem = `${path}: ${message}`;

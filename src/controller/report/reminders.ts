@@ -1,5 +1,6 @@
 import type { KubeError } from '../../kube/kube-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { TextCache } from '../../runtime/text-cache.ts';
 
 /** Trouble that lasts is said so often. */
 export const AGAIN_MS = 60_000;
@@ -10,7 +11,7 @@ export const causeOf = ({ status, reason }: KubeError): string => `${status} ${r
 /** Remembers what was said, so that what happens again and again is not said each time. */
 export class Reminders {
   readonly #clock: Clock;
-  readonly #saidAt = new Map<string, number>();
+  readonly #saidAt = new TextCache<number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;

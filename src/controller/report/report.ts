@@ -3,6 +3,7 @@ import type { Verdict } from '../../domain/judge/verdict.ts';
 import { ABSENT, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { sourceId } from '../../domain/ledger/source-id.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
+import { referenceTo } from '../../domain/workload/references.ts';
 import type { Workload } from '../../domain/workload/workload.ts';
 import type { EventPost } from '../../kube/events/event-post.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
@@ -115,5 +116,4 @@ function verbOf({ before, after }: SourceChange): string {
 
 /** Whoever selects sources by labels is asked about each of them, and has nothing to do with most. */
 const isConcerned = ({ references, ref: { namespace } }: Workload, ref: SourceRef, { because }: Verdict): boolean =>
-  because !== 'not-asked' ||
-  (ref.namespace === namespace && references.some(({ kind, name }) => kind === ref.kind && name === ref.name));
+  because !== 'not-asked' || (ref.namespace === namespace && referenceTo(references, ref) !== undefined);

@@ -15,34 +15,56 @@ const DROPPED: Readonly<Record<DropCause, string>> = {
   stopped: 'there was no time left to send them',
 };
 
+// Ours and Stakater's last 15 s. Another program, or a person, may have written any number.
+const LONG_LEASE_MS = 3_600_000;
+
 export interface SystemReportDeps {
   readonly log: Log;
   readonly metrics: ControllerMetrics;
   readonly clock: Clock;
   /** False on a standby: the replica that leads tells what happens, keeps the ledger, and catches up. */
   readonly mayTell: () => boolean;
+  /** Aborted when the process is told to end. */
+  readonly ending: AbortSignal;
 }
+
+/**
+ * Whether a last write was refused because the process is being uninstalled: Helm removes the rights and the ServiceAccount
+ * before the pod. Operators need not be warned.
+ */
+export const isRefusedAtEnd = (error: KubeError, { ending }: Pick<SystemReportDeps, 'ending'>): boolean =>
+  ending.aborted && [401, 403, 404].includes(error.status);
 
 /** The program itself: who leads, which Events do not arrive, what is not finished. */
 export class SystemReport {
   readonly #log: Log;
   readonly #reminders: Reminders;
+  readonly #ending: AbortSignal;
 
-  constructor({ log, clock }: SystemReportDeps) {
+  constructor({ log, clock, ending }: SystemReportDeps) {
     this.#log = log;
     this.#reminders = new Reminders(clock);
+    this.#ending = ending;
   }
 
   leading(isLeading: boolean): void {
     this.#log.info(isLeading ? 'became leader, starting to write' : 'lost the lead, nothing is written any more');
   }
 
-  holder(identity: string): void {
+  holder(identity: string, leaseMs: number): void {
     this.#log.info(`leader is ${identity || 'nobody'}`);
+    if (identity === '' || leaseMs <= LONG_LEASE_MS) return;
+    this.#log.warn(
+      `the Lease of ${identity} lasts ${leaseMs / 1000} s: without that leader, no replica takes over before`,
+      {
+        cure: `if ${identity} does not run any more, delete the Lease`,
+      },
+    );
   }
 
   electionTrouble(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
+    if (this.#isRefusedAtEnd('leader election', error)) return;
     if (this.#reminders.isDue(`election ${KubeError.is(error) ? causeOf(error) : message}`, AGAIN_MS)) {
       this.#log.warn(`leader election: ${message}`);
     }
@@ -60,6 +82,7 @@ export class SystemReport {
   /** A namespace that is going or gone takes none, and nobody misses them there. */
   refusedEvent(error: KubeError): void {
     const isOver = error.status === 404 || error.message.includes('being terminated');
+    if (this.#isRefusedAtEnd('Events do not arrive', error)) return;
     if (isOver || !this.#reminders.isDue(`event ${causeOf(error)}`)) return;
     this.#log.warn(`Events do not arrive: ${error.message}`, {
       cure: error.status === 403 ? 'grant create and patch on events' : undefined,
@@ -69,6 +92,7 @@ export class SystemReport {
 
   /** Nobody is held up by it: nothing is decided by a status. */
   statusRefused(error: KubeError): void {
+    if (this.#isRefusedAtEnd('the status of ReloaderConfigs cannot be written', error)) return;
     if (!this.#reminders.isDue(`status ${causeOf(error)}`)) return;
     this.#log.warn(`the status of ReloaderConfigs cannot be written: ${error.message}`, {
       cure: error.status === 403 ? 'grant patch on reloaderconfigs/status' : undefined,
@@ -84,5 +108,11 @@ export class SystemReport {
       ...ref,
       retry: 'soon',
     });
+  }
+
+  #isRefusedAtEnd(what: string, error: unknown): boolean {
+    if (!KubeError.is(error) || !isRefusedAtEnd(error, { ending: this.#ending })) return false;
+    this.#log.debug(`${what}: ${error.message}`);
+    return true;
   }
 }

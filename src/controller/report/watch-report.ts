@@ -82,9 +82,9 @@ export class WatchReport {
   }
 
   unavailable({ plural, group }: Resource, { namespace }: ListScope, error: Error): void {
-    const isThere = !KubeError.is(error) || error.status !== 404;
+    const name = `${plural}${group && `.${group}`}`;
     this.#log.error(`Failed to list ${plural}${namespace ? ` in namespace ${namespace}` : ''}: ${error.message}`, {
-      cure: isThere ? `grant list and watch on ${plural}${group && `.${group}`}` : undefined,
+      cure: cureFor(error, name),
     });
   }
 
@@ -113,4 +113,11 @@ export class WatchReport {
       metric: 'attune_source_read_errors_total',
     });
   }
+}
+
+/** What would help where a kind cannot be listed. */
+function cureFor(error: Error, name: string): string | undefined {
+  if (KubeError.is(error, 'TooLarge'))
+    return `make ${name} smaller, or have their API server heed limit=1; all other kinds are followed meanwhile`;
+  return KubeError.is(error) && error.status === 404 ? undefined : `grant list and watch on ${name}`;
 }

@@ -77,7 +77,7 @@ async function restarting(pods: FakePod[], parts: Partial<EvictionsDeps> = {}) {
   const evictions = new Evictions(deps);
   world.put(source('B', 10));
   const plan = (since = 10, current = 'B'): EvictPlan => ({
-    ...{ do: 'evict', strategy: 'env-vars', now: client.serverNow() },
+    ...{ do: 'evict', now: client.serverNow() },
     changes: [{ ...change('app'), current, since }],
   });
   return {

@@ -8,6 +8,9 @@ import {
   statusWorld,
   WEB_SPEC,
 } from '../../../test/support/status-world.ts';
+import type { Source } from '../../domain/source/source.ts';
+
+const MINUTE_MS = 60_000;
 
 /** What is said of a config of which nothing is there, and of which the flags leave something out. */
 async function degraded(options: StatusOptions, spec: object = WEB_SPEC) {
@@ -120,7 +123,7 @@ describe('sources', () => {
   });
 
   test.each([
-    ['names', { watchedResources: { secrets: ['one'], configMaps: ['app'] } }, ['ConfigMap/app', 'Secret/one']],
+    ['names', { watchedResources: { secrets: ['one'], configMaps: ['ap+'] } }, ['ConfigMap/app', 'Secret/one']],
     ['expressions', { watchedResources: { secrets: ['.n.'] } }, ['Secret/one']],
     ['labels', { watchedResources: { resourceSelector: { matchLabels: { a: 'b' } } } }, ['Secret/two']],
     ['all that targets use', { autoReloadAll: true }, ['ConfigMap/app']],
@@ -149,6 +152,103 @@ describe('sources', () => {
     expect(world.status().watchedResourceHashes).toEqual(shownOf('A'));
     expect(conditionOf(world.status(), 'Degraded')).toMatchObject({ status: 'False' });
     await world.end();
+  });
+
+  describe('no target is there yet', () => {
+    const listed = ({ fingerprint: _, ...rest }: Source): Source => ({ ...rest, fingerprint: undefined });
+
+    test.each([
+      ['a name', { watchedResources: { configMaps: ['ap+'] } }],
+      ['an expression', { watchedResources: { configMaps: ['ap+'] } }],
+      ['labels', { watchedResources: { resourceSelector: { matchLabels: { a: 'b' } } } }],
+      [
+        'a name, for what the target references',
+        {
+          watchedResources: { configMaps: ['ap+'], enableTargetedReload: true },
+          targets: [{ kind: 'Deployment', name: 'web', requireReference: true }],
+        },
+      ],
+    ])('a source is shown, and its changes: %s', async (_, spec) => {
+      const world = await statusWorld();
+      const app = { ...source('A', 5), labels: { a: 'b' } };
+      world.put(app);
+      world.engine.begin();
+      world.apply({ ...WEB_SPEC, ...spec });
+      await world.pass(200);
+      expect(world.status()).toMatchObject({ watchedResourceHashes: shownOf('A'), watchedResourceCount: 1 });
+      world.put({ ...source('B', 20), labels: { a: 'b' } });
+      await world.pass(6000);
+      expect(world.status().watchedResourceHashes).toEqual(shownOf('B'));
+      world.remove(30);
+      await world.pass(6000);
+      expect(world.status()).not.toHaveProperty('watchedResourceHashes');
+      world.put({ ...source('C', 40), labels: { a: 'b' } }, true);
+      await world.pass(6000);
+      expect(world.status().watchedResourceHashes).toEqual(shownOf('C'));
+      await world.end();
+    });
+
+    test.each([
+      ['that the config leaves out', { ignoreResources: [{ kind: 'ConfigMap', name: 'app' }] }, {}],
+      ['without the labels that it must have', { matchLabels: { a: 'b' } }, {}],
+      ['that is to be ignored', {}, { ignored: true }],
+    ])('but none %s', async (_, spec, flags) => {
+      const world = await statusWorld();
+      world.put({ ...source('A', 5), ...flags });
+      world.engine.begin();
+      world.apply({ ...WEB_SPEC, ...spec });
+      await world.pass(200);
+      expect(world.status()).toMatchObject({ watchedResourceCount: 0 });
+      await world.end();
+    });
+
+    test('nor any of a config that is ignored', async () => {
+      const world = await statusWorld();
+      world.put(source('A', 5));
+      world.engine.begin();
+      const annotations = { 'reloader.stakater.com/ignore': 'true' };
+      world.apply(WEB_SPEC, 'main', {
+        metadata: { name: 'main', namespace: 'shop', uid: 'u', resourceVersion: '101', annotations },
+      });
+      await world.pass(200);
+      expect(conditionOf(world.status(), 'Available')).toMatchObject({ reason: 'Ignored' });
+      expect(world.status()).toMatchObject({ watchedResourceCount: 0 });
+      await world.end();
+    });
+
+    test('what was listed without its data is read, and a status that says it already is not written', async () => {
+      const world = await statusWorld();
+      world.put(listed(source('A', 5)));
+      world.engine.begin();
+      world.apply(WEB_SPEC);
+      await world.pass(200);
+      expect(world.status()).toMatchObject({ watchedResourceCount: 1 });
+      expect(world.wanted).toEqual([source('A', 5).ref]);
+      world.read(source('A', 5));
+      await world.pass(6000);
+      expect(world.status().watchedResourceHashes).toEqual(shownOf('A'));
+      const { length } = world.writes();
+      // As after a start: listed once more, and read a moment later.
+      world.put(listed(source('A', 6)));
+      await world.nextTerm();
+      await world.pass(1000);
+      world.read(source('A', 6));
+      await world.pass(MINUTE_MS);
+      expect(world.writes()).toHaveLength(length);
+      await world.end();
+    });
+
+    test('of thousands only those are read that are listed', async () => {
+      const world = await statusWorld();
+      for (let at = 0; at < 1000; at += 1) {
+        world.put(listed(source('A', 5 + at, { kind: 'Secret', namespace: 'shop', name: `s${1000 + at}` })));
+      }
+      world.engine.begin();
+      world.apply({ ...WEB_SPEC, watchedResources: { resourceSelector: {} } });
+      await world.pass(200);
+      expect(world.wanted.map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, at) => `s${1000 + at}`));
+      await world.end();
+    });
   });
 
   test('two that hold the same do not show it: nobody can tell by own Secrets what is in those of others', async () => {

@@ -1,11 +1,12 @@
 import { kindNamed } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { Ask } from '../../domain/asks/ask.ts';
+import { UNKNOWN } from '../../domain/ledger/applied.ts';
 import { refOf, type SourceId, sourceId } from '../../domain/ledger/source-id.ts';
 import { cooldownEnd } from '../../domain/plan/cooldown.ts';
 import type { ConfigRef, ConfigTarget, ReloaderConfig } from '../../domain/reloader-config/config.ts';
 import { conditionsIn } from '../../domain/reloader-config/said-status.ts';
-import { sourceText } from '../../domain/reloader-config/status.ts';
+import { firstListed, sourceText } from '../../domain/reloader-config/status.ts';
 import type {
   PresentTarget,
   RestartProgress,
@@ -54,6 +55,16 @@ export function factsOf(deps: ConfigFactsDeps, config: ReloaderConfig, tally: Re
     conditions: conditionsIn(said),
     now: deps.serverNow(),
   };
+}
+
+/** Sources that the status lists once their data is read. The engine reads what workloads want, and not this. */
+export function toRead({ sources, mayStore }: ConfigFactsDeps, facts: StatusFacts): readonly SourceRef[] {
+  const isUnread = ({ ref }: { readonly ref: SourceRef }): boolean => sources.current(ref) === UNKNOWN;
+  if (!facts.sources.some(isUnread)) return [];
+  const storable = facts.sources.filter(({ ref }) => mayStore(sourceId(ref)));
+  return firstListed(storable)
+    .filter(isUnread)
+    .map(({ ref }) => ref);
 }
 
 interface Present extends Wanting {

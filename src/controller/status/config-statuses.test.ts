@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { source } from '../../../test/support/engine-world.ts';
+import { parsed, source, webObject } from '../../../test/support/engine-world.ts';
 import { conditionOf, settledWorld, shownOf, statusWorld, WEB_SPEC } from '../../../test/support/status-world.ts';
 import type { ConfigTargetStatus } from '../../api/reloader-config/status-fields.ts';
 
@@ -57,6 +57,66 @@ describe('what is written', () => {
       reloadCount: 1,
     });
     expect(conditionOf(world.status(), 'Progressing')).toMatchObject({ status: 'False' });
+    await world.end();
+  });
+
+  test('a reload is told within a second, and 200 of them in ten seconds once a second', async () => {
+    const world = await settledWorld();
+    await world.pass(MINUTE_MS);
+    const before = world.writes().length;
+    const reload = (at: number): void => {
+      world.put(source(`data-${at}`, 100 + at));
+      world.outcome('rolled');
+    };
+    reload(0);
+    await world.pass(200);
+    expect(world.status()).toMatchObject({ reloadCount: 1, targetStatus: [{ reloadCount: 1 }] });
+    expect(world.status().lastReloadTime).toBeDefined();
+    expect(world.writes()).toHaveLength(before + 1);
+    reload(1);
+    await world.pass(1000);
+    expect(world.status()).toMatchObject({ reloadCount: 2 });
+    expect(world.writes()).toHaveLength(before + 2);
+    for (let at = 2; at < 202; at += 1) {
+      reload(at);
+      await world.pass(50);
+    }
+    expect(world.writes().length - before - 2).toBeLessThanOrEqual(11);
+    await world.pass(1000);
+    expect(world.status()).toMatchObject({ reloadCount: 202, watchedResourceHashes: shownOf('data-201') });
+    const { length } = world.writes();
+    await world.pass(MINUTE_MS);
+    expect(world.writes()).toHaveLength(length);
+    await world.end();
+  });
+
+  test('a reload of each of two targets is told within a second, though the change counts once', async () => {
+    const world = await settledWorld();
+    const object = webObject(20, { uid: 'api' });
+    world.engine.workloadSeen(parsed({ ...object, metadata: { ...object.metadata, name: 'api' } }), 'watch');
+    world.apply({ ...WEB_SPEC, targets: [...WEB_SPEC.targets, { kind: 'Deployment', name: 'api' }] });
+    await world.pass(MINUTE_MS);
+    world.put(source('B', 100));
+    world.outcome('rolled');
+    await world.pass(200);
+    expect(world.status()).toMatchObject({ reloadCount: 1, targetStatus: [{ reloadCount: 1 }, { reloadCount: 0 }] });
+    world.outcome('rolled', '', 'Deployment/shop/api');
+    await world.pass(1100);
+    expect(world.status()).toMatchObject({ reloadCount: 1, targetStatus: [{ reloadCount: 1 }, { reloadCount: 1 }] });
+    await world.end();
+  });
+
+  test('counts that somebody else writes are put right, and not once a second', async () => {
+    const world = await settledWorld();
+    await world.pass(MINUTE_MS);
+    const before = world.writes().length;
+    for (let at = 0; at < 100; at += 1) {
+      world.apply(WEB_SPEC, 'main', { status: { ...world.status(), reloadCount: 1000 + at } });
+      await world.pass(100);
+    }
+    expect(world.writes().length - before).toBeLessThanOrEqual(3);
+    await world.pass(MINUTE_MS);
+    expect(world.status()).toMatchObject({ reloadCount: 0 });
     await world.end();
   });
 

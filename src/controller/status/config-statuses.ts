@@ -2,6 +2,7 @@ import type { SourceRef } from '../../api/sources.ts';
 import { ABSENT } from '../../domain/ledger/applied.ts';
 import type { Outcome } from '../../domain/outcome/outcome.ts';
 import { type ConfigKey, type ConfigRef, configKey, type ReloaderConfig } from '../../domain/reloader-config/config.ts';
+import { mayName } from '../../domain/reloader-config/config-asks.ts';
 import { conditionsIn } from '../../domain/reloader-config/said-status.ts';
 import type { StatusFacts } from '../../domain/reloader-config/status-facts.ts';
 import { formatTime } from '../../domain/text/rfc3339.ts';
@@ -9,13 +10,15 @@ import { type WorkloadKey, workloadKey } from '../../domain/workload/workload.ts
 import type { ReverseIndex } from '../../model/reverse-index.ts';
 import type { SourceChange } from '../../model/sources/source-history.ts';
 import { withTemplateOf } from '../../model/verdicts.ts';
-import { type ConfigFactsDeps, factsOf } from './config-facts.ts';
+import { type ConfigFactsDeps, factsOf, toRead } from './config-facts.ts';
 import { SeenConfig } from './seen-config.ts';
 import { StatusWriter, type StatusWriterDeps } from './status-writer.ts';
 import { wantedBy } from './wanted-sources.ts';
 
 export interface ConfigStatusesDeps extends ConfigFactsDeps, StatusWriterDeps {
   readonly index: Pick<ReverseIndex, 'dependents'>;
+  /** Reads the data of a source that was listed without it. */
+  readonly want: (ref: SourceRef) => void;
 }
 
 type OutcomeWithChanges = Extract<Outcome, { readonly changes: unknown }>;
@@ -30,6 +33,8 @@ export class ConfigStatuses {
   readonly #configs = new Map<ConfigKey, SeenConfig>();
   /** Who waits for a source of this name, which no workload has to ask for. */
   readonly #byName = new Map<string, Set<ConfigKey>>();
+  /** Configs that name sources by expressions or labels: they may wait for a source of any name. */
+  readonly #byAnyName = new Set<ConfigKey>();
 
   constructor(deps: ConfigStatusesDeps) {
     this.#deps = deps;
@@ -86,6 +91,13 @@ export class ConfigStatuses {
       for (const { config } of this.#naming(key)) this.#touch(config, cameOrWent);
     }
     for (const config of this.#byName.get(nameOf(ref)) ?? []) this.#touch(config, cameOrWent);
+    for (const key of this.#byAnyName) if (this.#mayName(key, ref)) this.#touch(key, cameOrWent);
+  }
+
+  #mayName(key: ConfigKey, ref: SourceRef): boolean {
+    const config = this.#config(key);
+    if (!config || !this.#deps.configs.sourceNamespaces(config).includes(ref.namespace)) return false;
+    return mayName(config, ref);
   }
 
   /** A namespace counts from now on, or no longer. */
@@ -134,7 +146,7 @@ export class ConfigStatuses {
   /** Writes until the term ends. What the leader before us counted stands in the status. */
   async run(term: AbortSignal): Promise<void> {
     for (const [key, seen] of this.#configs) {
-      seen.tally.recall(seen.said);
+      seen.recall();
       this.#touch(key, true);
     }
     await this.#writer.run(term);
@@ -164,20 +176,25 @@ export class ConfigStatuses {
     if (!seen || !config || !this.#deps.inScope(config.ref.namespace)) return undefined;
     const { states } = this.#deps.engine;
     seen.present = new Set(config.targets.map(({ ref }) => workloadKey(ref)).filter((target) => states.has(target)));
-    return { seen, facts: factsOf(this.#deps, config, seen.tally, seen.said) };
+    const facts = factsOf(this.#deps, config, seen.tally, seen.said);
+    for (const ref of toRead(this.#deps, facts)) this.#deps.want(ref);
+    return { seen, facts };
   }
 
-  #enter(key: ConfigKey, { names }: ReloaderConfig): void {
+  #enter(key: ConfigKey, { names, resourceSelector }: ReloaderConfig): void {
     this.#leave(key);
     const exact = (['ConfigMap', 'Secret'] as const).flatMap((kind) =>
       names[kind].flatMap(({ literal: name }) => (name === undefined ? [] : nameOf({ kind, name }))),
     );
+    const isExact = exact.length === names.ConfigMap.length + names.Secret.length;
+    if (resourceSelector || !isExact) this.#byAnyName.add(key);
     for (const name of exact) this.#byName.set(name, (this.#byName.get(name) ?? new Set()).add(key));
     const seen = this.#configs.get(key);
     if (seen) seen.names = exact;
   }
 
   #leave(key: ConfigKey): void {
+    this.#byAnyName.delete(key);
     for (const name of this.#configs.get(key)?.names ?? []) {
       const waiting = this.#byName.get(name);
       waiting?.delete(key);

@@ -22,10 +22,28 @@ test('a change is counted once for the config, and for each target that it reloa
   expect([tally.of('Deployment/shop/a').count, tally.of('Deployment/shop/b').count]).toEqual([2, 1]);
 });
 
+test('a change that has to reload a target once more counts for both once more', () => {
+  const tally = new ReloadTally();
+  const reload = (target: 'a' | 'b') => {
+    tally.reloaded(`Deployment/shop/${target}`, [{ ref: APP, current: '1' }], 't');
+    return [tally.all.count, tally.of(`Deployment/shop/${target}`).count];
+  };
+  expect([reload('a'), reload('a')]).toEqual([
+    [1, 1],
+    [2, 2],
+  ]);
+  expect([reload('b'), reload('b')]).toEqual([
+    [2, 1],
+    [3, 2],
+  ]);
+});
+
 test('what was counted is not kept for ever: the oldest of more than a thousand sources goes', () => {
   const tally = new ReloadTally();
+  let targets = 0;
   const reload = (name: string): number => {
-    tally.reloaded('Deployment/shop/a', [{ ref: { ...APP, name }, current: '1' }], 't');
+    targets += 1;
+    tally.reloaded(`Deployment/shop/${targets}`, [{ ref: { ...APP, name }, current: '1' }], 't');
     return tally.all.count;
   };
   reload('first');

@@ -14,6 +14,12 @@ interface Failure {
 
 type FailedChange = Pick<Change, 'id'>;
 
+interface Counted {
+  readonly data: Applied;
+  /** That it has reloaded. */
+  readonly targets: Set<WorkloadKey>;
+}
+
 /** By then all targets of a change have most likely been reloaded. */
 const MOST_COUNTED = 1000;
 const NONE: Reloads = { count: 0, lastTime: undefined };
@@ -21,13 +27,19 @@ const NONE: Reloads = { count: 0, lastTime: undefined };
 /** How often the targets of one config were reloaded. Only told, and kept nowhere but in its status. */
 export class ReloadTally {
   #all: Reloads = NONE;
+  #sinceRecall = 0;
   readonly #targets = new Map<WorkloadKey, Reloads>();
   readonly #failures = new Map<WorkloadKey, Failure>();
-  /** The data of each source that was last counted, the oldest first. */
-  readonly #counted = new Map<SourceKey, Applied>();
+  /** The change of each source that was last counted, the oldest first. */
+  readonly #counted = new Map<SourceKey, Counted>();
 
   get all(): Reloads {
     return this.#all;
+  }
+
+  /** How many reloads of any target were counted since a status was recalled. */
+  get sinceRecall(): number {
+    return this.#sinceRecall;
   }
 
   of(key: WorkloadKey): Reloads {
@@ -50,6 +62,7 @@ export class ReloadTally {
   recall(status: unknown): void {
     const { targetStatus, ...all } = objectIn(status) as Record<string, unknown>;
     this.#all = reloadsIn(all);
+    this.#sinceRecall = 0;
     this.#targets.clear();
     this.#failures.clear();
     this.#counted.clear();
@@ -62,21 +75,27 @@ export class ReloadTally {
     }
   }
 
-  /** A change that reloads several targets is counted once for the config. */
+  /** A change that reloads several targets is counted once for the config; one that reloads a target again, again. */
   reloaded(key: WorkloadKey, changes: readonly Pick<Change, 'ref' | 'current'>[], time: string): void {
-    const fresh = changes.filter(({ ref, current }) => this.#counted.get(sourceKey(ref)) !== current);
-    for (const { ref, current } of fresh) this.#count(sourceKey(ref), current);
+    const fresh = changes.filter(({ ref, current }) => this.#isFresh(sourceKey(ref), current, key));
     this.#all = { count: this.#all.count + fresh.length, lastTime: time };
+    this.#sinceRecall += 1;
     this.#targets.set(key, { count: this.of(key).count + 1, lastTime: time });
     this.#failures.delete(key);
   }
 
-  #count(key: SourceKey, data: Applied): void {
+  #isFresh(source: SourceKey, data: Applied, target: WorkloadKey): boolean {
+    const counted = this.#counted.get(source);
+    if (counted?.data === data && !counted.targets.has(target)) {
+      counted.targets.add(target);
+      return false;
+    }
     // Deleted first: the order is that in which they were counted.
-    this.#counted.delete(key);
-    this.#counted.set(key, data);
+    this.#counted.delete(source);
+    this.#counted.set(source, { data, targets: new Set([target]) });
     const [oldest] = this.#counted.keys();
     if (this.#counted.size > MOST_COUNTED && oldest !== undefined) this.#counted.delete(oldest);
+    return true;
   }
 
   failed(key: WorkloadKey, changes: readonly FailedChange[], error: string): void {

@@ -12,6 +12,8 @@ export class SeenConfig {
   /** By the clock of the process: since when there may be something to say; when we last said something. */
   touchedAt: number | undefined;
   writtenAt = Number.NEGATIVE_INFINITY;
+  /** How many reloads of the tally our last write tells. */
+  writtenReloads = 0;
   /** Whether hashes that another program left have been taken away. */
   isCleared = false;
   /** Targets that were there when it was last looked at. */
@@ -34,7 +36,18 @@ export class SeenConfig {
     this.#isIgnored = config.isIgnored;
     this.#said = status;
     this.#saidText = statusText(status);
-    this.tally.recall(status);
+    this.recall();
+  }
+
+  /** Goes on from what the status says. */
+  recall(): void {
+    this.tally.recall(this.#said);
+    this.writtenReloads = 0;
+  }
+
+  /** Whether a reload was counted that no write of ours tells yet. */
+  get hasNewReload(): boolean {
+    return this.tally.sinceRecall !== this.writtenReloads;
   }
 
   get resourceVersion(): string {

@@ -36,7 +36,7 @@ const STATUS_MANAGER = 'attune';
 // What is touched is looked at after a moment, so that a listing of thousands is one look.
 const LOOK_MS = 100;
 const WRITE_EVERY_MS = 5000;
-// Available and Degraded are told at once; what changes them again and again waits as well.
+// Reloads, Available and Degraded are told at once; what moves them again and again waits as well.
 const URGENT_EVERY_MS = 1000;
 const WORKERS = 4;
 
@@ -53,7 +53,7 @@ export class StatusWriter {
     deps.client.onRecovery((lastedMs) => this.#queue.forgive(deps.clock.now() - lastedMs));
   }
 
-  /** There may be something to say; soon, where Available or Degraded may be another. */
+  /** There may be something to say; soon, where it may be urgent. */
   touch(key: ConfigKey, seen: SeenConfig, isSoon: boolean): void {
     const now = this.#deps.clock.now();
     seen.touchedAt ??= now;
@@ -91,11 +91,13 @@ export class StatusWriter {
     const due = mayWrite() ? this.#dueAt(seen, status) : clock.now() + WRITE_EVERY_MS;
     if (due !== undefined && due > clock.now()) return this.#plan(key, due);
     const since = seen.touchedAt;
+    const { sinceRecall: reloads } = seen.tally;
     // What comes while it is written is looked at afterwards.
     seen.touchedAt = undefined;
     if (due === undefined) return;
     try {
       await this.#write(seen, status);
+      seen.writtenReloads = reloads;
     } catch (error) {
       seen.touchedAt = since;
       throw error;
@@ -105,7 +107,7 @@ export class StatusWriter {
   /** Undefined: the object says it already. */
   #dueAt(seen: SeenConfig, status: ReloaderConfigStatus): number | undefined {
     if (!seen.isNews(status)) return undefined;
-    if (isUrgent(seen.said, status)) return seen.writtenAt + URGENT_EVERY_MS;
+    if (seen.hasNewReload || isUrgent(seen.said, status)) return seen.writtenAt + URGENT_EVERY_MS;
     const isNewSpec = objectIn(seen.said)['observedGeneration'] !== status.observedGeneration;
     const since = isNewSpec ? seen.writtenAt : Math.max(seen.writtenAt, seen.touchedAt ?? 0);
     return since + WRITE_EVERY_MS;

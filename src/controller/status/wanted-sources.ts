@@ -1,9 +1,9 @@
 import { type SourceKey, type SourceRef, sourceKey } from '../../api/sources.ts';
 import type { Origin } from '../../domain/asks/ask.ts';
-import { matchesOne } from '../../domain/asks/name-pattern.ts';
 import { judge } from '../../domain/judge/judge.ts';
 import type { Policy } from '../../domain/judge/verdict.ts';
 import type { ConfigRef, ConfigTarget, ReloaderConfig } from '../../domain/reloader-config/config.ts';
+import { mayName, namesSource } from '../../domain/reloader-config/config-asks.ts';
 import { type Workload, workloadKey } from '../../domain/workload/workload.ts';
 import { staysOpen } from '../../model/concerns.ts';
 import type { ReloaderConfigs } from '../../model/reloader-configs/reloader-configs.ts';
@@ -33,16 +33,25 @@ export function wantedBy({ configs, sources, policy }: WantedDeps, config: Confi
   return (ref: SourceRef): boolean => staysOpen(judge(alone, { ref, ...sources.flags(ref) }, policy));
 }
 
-/** The sources that exist and that a config wants for any of its targets. */
+/**
+ * The sources that exist and that a config wants for any of its targets; `targets` are those that are seen. The others may
+ * want every source that the config names.
+ */
 export function wantedSources(
   deps: WantedDeps,
   config: ReloaderConfig,
   targets: readonly Wanting[],
 ): readonly SourceRef[] {
   const found = new Map<SourceKey, SourceRef>();
+  const hasUnseen = targets.length < config.targets.length;
   // What a config names it names for all targets: mostly the first one settles it.
   const free = targets.filter(({ target }) => !target.mustReference);
-  for (const ref of named(deps, config)) if (free.some(({ wants }) => wants(ref))) found.set(sourceKey(ref), ref);
+  for (const ref of named(deps, config)) {
+    const isWanted = hasUnseen
+      ? namesSource(config, ref, deps.sources.flags(ref))
+      : free.some(({ wants }) => wants(ref));
+    if (isWanted) found.set(sourceKey(ref), ref);
+  }
   for (const { target, workload, wants } of targets) {
     if (!target.mustReference && !config.autoReloadAll) continue;
     const { namespace } = workload.ref;
@@ -64,15 +73,14 @@ function* named(deps: WantedDeps, config: ReloaderConfig): Generator<SourceRef> 
 
 function* namedIn(
   sources: SourceHistory,
-  { names, resourceSelector }: ReloaderConfig,
+  config: ReloaderConfig,
   kind: 'ConfigMap' | 'Secret',
   namespace: string,
 ): Generator<SourceRef> {
-  const patterns = names[kind];
-  const isAny = resourceSelector !== undefined;
-  if (!isAny && patterns.every(({ literal }) => literal !== undefined)) {
+  const patterns = config.names[kind];
+  if (config.resourceSelector === undefined && patterns.every(({ literal }) => literal !== undefined)) {
     const refs = patterns.map(({ text: name }): SourceRef => ({ kind, namespace, name }));
     return yield* refs.filter((ref) => sources.get(ref));
   }
-  for (const { ref } of sources.inNamespace(kind, namespace)) if (isAny || matchesOne(patterns, ref.name)) yield ref;
+  for (const { ref } of sources.inNamespace(kind, namespace)) if (mayName(config, ref)) yield ref;
 }

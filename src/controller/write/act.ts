@@ -122,7 +122,7 @@ async function run(deps: ActDeps, state: WorkloadState, plan: RunPlan): Promise<
 
 async function patch(deps: ActDeps, state: WorkloadState, plan: PatchPlan | RestartPlan): Promise<Written> {
   const { workload } = state;
-  const { changes, strategy, now } = plan;
+  const { changes, now } = plan;
   const kind = kindNamed(workload.ref.kind) as WorkloadKind;
   const edit = plan.do === 'patch' ? plan.edit : undefined;
   const record = deps.policy.compat ? undefined : recordOf(deps, state, plan, edit);
@@ -143,7 +143,7 @@ async function patch(deps: ActDeps, state: WorkloadState, plan: PatchPlan | Rest
   }
   const hashBefore = workload.templateAnnotations[CONFIG_HASH];
   const second = Math.floor(now / 1000);
-  state.writeAccepted(changes, edit && { changes, edit, strategy, second, hashBefore }, seq);
+  state.writeAccepted(changes, edit && { changes, edit, second, hashBefore }, seq);
   state.reloads.reloaded(second);
   deps.seen(deps.parse(kind, answer));
   return { job: undefined, seq, isRecorded: record?.whole === true };

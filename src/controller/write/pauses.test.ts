@@ -21,7 +21,7 @@ const web = (version: number, paused = true) => {
   return { ...object, spec: { ...spec, paused } } as typeof object;
 };
 
-async function world(offMs = 0, mayWrite = () => true) {
+async function world(offMs = 0, mayWrite = () => true, removesMarks = () => false) {
   const clock = virtualClock(START + offMs);
   const date = () => ({ date: new Date(START + clock.now()).toUTCString() });
   const { api, client } = await startClient((exchange) => exchange.json(200, web(9, false), date()), { clock });
@@ -37,7 +37,7 @@ async function world(offMs = 0, mayWrite = () => true) {
     clock,
     keys: DEFAULT_KEYS,
     mayWrite,
-    removesMarks: () => false,
+    removesMarks,
     workload: () => known.workload,
     seen: (object) => see(parsed(object as ReturnType<typeof web>)),
     report: {
@@ -54,7 +54,7 @@ async function world(offMs = 0, mayWrite = () => true) {
     await running;
   };
   const resumed = () => api.requests.filter(({ verb }) => verb === 'patch').length;
-  return { clock, see, late: (workload: Workload) => pauses.seen(workload), told, resumed, end };
+  return { clock, pauses, see, late: (workload: Workload) => pauses.seen(workload), told, resumed, end };
 }
 
 test.each([
@@ -124,4 +124,24 @@ test('how a pause ended between two terms is not told again in the second', asyn
   state.leads = true;
   see(parsed(web(2, false)));
   expect(told).toEqual(['paused until 2026-01-01T12:05:00.000Z']);
+});
+
+test("a mark that another writer left is removed once, remembered with its workload, and only if it may be a reloader's", async () => {
+  const marked = (version: number, mark: string) =>
+    parsed(webObject(version, { annotations: { [DEFAULT_KEYS.pausedAt]: mark } }));
+  const { clock, pauses, see, resumed, end } = await world(0, undefined, () => true);
+  const leave = async (version: number, mark = PAUSED_AT) => {
+    see(marked(version, mark));
+    await clock.run(MINUTE_MS);
+  };
+  await leave(2);
+  await eventually(resumed).toBe(1);
+  await leave(10);
+  expect(resumed()).toBe(1);
+  pauses.gone(marked(11, PAUSED_AT));
+  await leave(12);
+  await eventually(resumed).toBe(2);
+  await leave(14, 'x'.repeat(250_000));
+  expect(resumed()).toBe(2);
+  await end();
 });

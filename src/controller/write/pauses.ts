@@ -25,6 +25,8 @@ export interface PausesDeps extends Pick<ControllerDeps, 'client' | 'clock'> {
 
 const DEPLOYMENTS = kindNamed('Deployment') as WorkloadKind;
 const WORKERS = 4;
+// A reloader's mark is a time. Anything longer is not a reloader's, and would be kept with its workload.
+const MAX_MARK = 64;
 
 /**
  * Ends pauses on time. The mark on the Deployment holds all that is needed, so the pause of one process can be ended by the
@@ -52,6 +54,13 @@ export class Pauses {
     const step = this.#stepOf(workload);
     if (step.do === 'resume' || this.#isLeftOver(workload)) this.#queue.add(key);
     if (step.do === 'hold') this.#holdUntil(key, step.untilMs);
+  }
+
+  /** The workload was deleted. */
+  gone({ ref }: Workload): void {
+    const key = workloadKey(ref);
+    this.#reported.delete(key);
+    this.#removedMarks.delete(key);
   }
 
   async run(term: AbortSignal): Promise<void> {
@@ -117,7 +126,7 @@ export class Pauses {
   #isLeftOver({ ref, paused, annotations }: Workload): boolean {
     const { keys, removesMarks } = this.#deps;
     const mark = annotations[keys.pausedAt];
-    if (paused || mark === undefined || !removesMarks(ref.namespace)) return false;
+    if (paused || mark === undefined || mark.length > MAX_MARK || !removesMarks(ref.namespace)) return false;
     return this.#removedMarks.get(workloadKey(ref)) !== mark;
   }
 

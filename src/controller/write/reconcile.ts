@@ -147,9 +147,8 @@ function outcomeOf({ state, startedAt }: Pass, changes: readonly Change[], resul
   const about = { workload, changes, startedAt };
   if (typeof result !== 'object') return { is: 'skipped', ...about, why: result };
   const { job, evicted } = result;
-  return job && workload.ref.kind === 'Job'
-    ? { is: 'replaced', ...about, job, lastChangeAt }
-    : { is: 'rolled', ...about, job, evicted, lastChangeAt };
+  if (workload.ref.kind !== 'Job') return { is: 'rolled', ...about, job, evicted, lastChangeAt };
+  return job ? { is: 'replaced', ...about, job, lastChangeAt } : { is: 'skipped', ...about, why: 'deleted' };
 }
 
 /** Nobody waits for what goes on by itself; nothing is settled before it is done. */
@@ -210,11 +209,16 @@ async function settleDelivered(
   for (const change of changes) {
     if (!isUncertain(state, change)) continue;
     const isDelivered = await deps.isDelivered(state, change);
-    const hasMoved = deps.sources.current(change.ref) !== change.current;
+    // There and back again while the server was asked: the answer was about the data of before.
+    const hasMoved = !isAsDecided(deps, change);
     isOther ||= isDelivered || hasMoved;
     if (isDelivered && !hasMoved) deps.engine.delivered(state, change);
   }
   return isOther;
+}
+
+function isAsDecided({ sources }: ReconcileDeps, { ref, current, since }: Change): boolean {
+  return sources.current(ref) === current && sources.since(ref) === since;
 }
 
 /**

@@ -24,7 +24,8 @@ export interface JournalDeps {
 const NAME = 'attune-replacing';
 
 /**
- * Keeps the manifests of Jobs while they are deleted and created anew, so that the next process can finish it. In a Secret,
+ * Keeps the manifests of Jobs while they are deleted and created anew, so that the next process can finish it. An entry is
+ * written right before the DELETE and says that the DELETE may have been sent. Without one it was not. In a Secret,
  * because manifests may hold credentials; with a fixed name, so that no rights on other Secrets are needed.
  */
 export class ReplacementJournal {

@@ -36,8 +36,9 @@ function answerCreate(store: Store, exchange: Exchange): void {
 }
 
 function answerDelete(store: Store, exchange: Exchange): void {
-  const { resourceVersion } = JSON.parse(exchange.body).preconditions;
-  const isSame = [undefined, store.job?.metadata.resourceVersion].includes(resourceVersion);
+  const { uid, resourceVersion } = JSON.parse(exchange.body).preconditions;
+  const { metadata } = store.job as KubeObject;
+  const isSame = uid === metadata.uid && [undefined, metadata.resourceVersion].includes(resourceVersion);
   if (isSame) store.job = undefined;
   exchange.status(isSame ? 200 : 409, isSame ? '' : 'Conflict');
 }
@@ -126,6 +127,65 @@ test('a deletion that is refused leaves no trace', async () => {
   await expect(replacements.replace(decidedOn('1'), EDIT)).rejects.toMatchObject({ status: 403 });
   expect(now.job?.metadata.uid).toBe('old');
   expect(open()).toBe(0);
+});
+
+const isJournal = ({ path }: Exchange) => path.includes('/secrets');
+const DELETING = { deletionTimestamp: '2030-01-31T12:00:00Z', finalizers: ['foregroundDeletion'] };
+
+test.each([
+  ['deleted it', undefined],
+  ['created another of that name', job('another')],
+  ['is deleting it', job('old', '2', DELETING)],
+])('a Job stays as its owner wants it who %s while we write the journal', async (_, left) => {
+  const { replacements, now, open, api } = await world((exchange) => {
+    if (isJournal(exchange)) now.job = left;
+    return false;
+  });
+  const { finished, late } = await replacements.replace(decidedOn('1'), EDIT);
+  expect([await finished, late, now.job]).toEqual([undefined, undefined, left]);
+  expect(open()).toBe(0);
+  expect(api.requests.filter(({ verb, query }) => verb === 'create' && !query.has('dryRun'))).toEqual([]);
+});
+
+test('a Job that somebody is deleting already is left to them', async () => {
+  const { replacements, now, api } = await world();
+  now.job = job('old', '1', DELETING);
+  const { finished } = await replacements.replace(decidedOn('1'), EDIT);
+  expect(await finished).toBeUndefined();
+  expect(api.requests.map(({ verb }) => verb)).toEqual(['get']);
+});
+
+test.each([
+  ['no answer', (exchange: Exchange) => exchange.cut(), 'new'],
+  ['a gateway that gave up', (exchange: Exchange) => exchange.status(504, 'Timeout'), 'new'],
+  ['a server with too much to do', (exchange: Exchange) => exchange.status(429, 'TooManyRequests'), undefined],
+])('whose DELETE it was: %s', async (_, answer, uid) => {
+  const { clock, replacements, now, open, stuck } = await world((exchange) => {
+    if (exchange.verb !== 'delete' || !now.job) return false;
+    now.job = undefined;
+    answer(exchange);
+    return true;
+  });
+  const { finished } = await replacements.replace(decidedOn('1'), EDIT);
+  await eventually(() => stuck.length).toBe(1);
+  await clock.run(10_000);
+  expect((await finished)?.metadata.uid).toBe(uid);
+  expect([now.job?.metadata.uid, open()]).toEqual([uid, 0]);
+});
+
+test('an entry that was written without an answer does not outlive a Job that its owner deletes', async () => {
+  const { clock, replacements, now, open, stuck } = await world((exchange) => {
+    if (!isJournal(exchange) || !now.job) return false;
+    Object.assign(now.journal, JSON.parse(exchange.body).data);
+    now.job = undefined;
+    exchange.cut();
+    return true;
+  });
+  const { finished } = await replacements.replace(decidedOn('1'), EDIT);
+  await eventually(() => stuck.length).toBe(1);
+  await clock.run(10_000);
+  expect(await finished).toBeUndefined();
+  expect([now.job, open()]).toEqual([undefined, 0]);
 });
 
 test('what an earlier process began is finished; what nobody can finish holds nobody up', async () => {

@@ -24,7 +24,7 @@ export interface ReplacementsDeps extends Pick<ControllerDeps, 'client' | 'clock
 
 /** A replacement that has begun and goes on by itself. */
 interface Replacing {
-  /** Resolves with the new Job; undefined: its namespace was deleted, so there is none. */
+  /** Resolves with the new Job; undefined: somebody else deleted the Job or its namespace, so there is none. */
   readonly finished: Promise<KubeObject | undefined>;
   /** Undefined: it has finished. Else resolves when it takes unusually long. */
   readonly late: Promise<KubeError> | undefined;
@@ -42,7 +42,9 @@ const SHUTDOWN_MS = 4000;
 
 /**
  * Deletes Jobs and creates them anew. After the deletion there is no way back: creating the new Job is retried until the
- * server accepts it, by this process or by the next.
+ * server accepts it, by this process or by the next. A Job that somebody else deletes first is not created again. Where
+ * the DELETE may have been ours (its answer was lost, or the process that sent it is gone), the Job is created: one Job too
+ * many is better than one lost.
  */
 export class Replacements {
   readonly #deps: ReplacementsDeps;
@@ -82,14 +84,14 @@ export class Replacements {
     edit: TemplateEdit,
     annotations: Readonly<Record<string, string>> = {},
   ): Promise<Replacing> {
-    const { client, clock, journal } = this.#deps;
+    const { client, clock } = this.#deps;
     const job = await client.get<KubeObject>(JOBS, ref);
     // The decision was made about this version: meanwhile the Job may have finished.
     if (job.metadata.resourceVersion !== resourceVersion) throw failure(ref, 409, 'Conflict', 'the Job has moved on');
+    if (job.metadata.deletionTimestamp) return { finished: Promise.resolve(undefined), late: undefined };
     const manifest = replacementJob(job, edit, annotations);
     await this.#proveAdmission(ref, manifest);
-    const replacement = { ref, uid, resourceVersion, manifest };
-    const { finished, waits } = this.#begin(replacement, await journal.begin(replacement));
+    const { finished, waits } = this.#begin({ ref, uid, resourceVersion, manifest }, false);
     if ((await Promise.race([finished, waits])) !== 'waits') return { finished, late: undefined };
     const late = Promise.withResolvers<KubeError>();
     const cancel = clock.after(GONE_WITHIN_MS, () => late.resolve(failure(ref, 408, 'Timeout', STILL_THERE)));
@@ -109,34 +111,45 @@ export class Replacements {
   }
 
   /** `waits` resolves at the first wait for something other than an answer. */
-  #begin(replacement: Replacement, isKept: boolean) {
+  #begin(replacement: Replacement, isResumed: boolean) {
     const { promise: waits, resolve } = Promise.withResolvers<'waits'>();
     const wait = (ms: number, signal: AbortSignal): Promise<void> => {
       resolve('waits');
       return pause(this.#deps.clock, ms, signal);
     };
-    const finished = this.#carryOut(replacement, isKept, wait).finally(() => this.#underWay.delete(replacement.uid));
+    const finished = this.#carryOut(replacement, isResumed, wait).finally(() => this.#underWay.delete(replacement.uid));
     this.#underWay.set(replacement.uid, finished);
     // Only who awaits `finished` gets the error; without this it could be an unhandled rejection.
     finished.catch(() => {});
     return { finished, waits };
   }
 
-  /** What the journal keeps, the next leader finishes. What it does not keep nobody else can, whoever leads by then. */
-  async #carryOut(replacement: Replacement, isKept: boolean, wait: Wait): Promise<KubeObject | undefined> {
-    const { journal, clock } = this.#deps;
+  async #carryOut(replacement: Replacement, isResumed: boolean, wait: Wait): Promise<KubeObject | undefined> {
+    const { journal } = this.#deps;
     const { begin, finish } = this.#term;
-    const step = { ref: replacement.ref, wait, signal: isKept ? finish : this.#process.finish };
-    await this.#retry({ ...step, signal: begin }, isTransient, () => this.#delete(replacement));
+    const { ref } = replacement;
+    const first = { ref, wait, signal: begin };
+    // Until it succeeds: an entry that was written without an answer must not outlive a Job that nobody of us deleted.
+    const isKept = isResumed || (await this.#retry(first, isTransient, () => journal.begin(replacement)));
+    const sent: Sent = { maybe: isResumed };
+    const isOurs = await this.#retry(first, isTransient, () => this.#delete(replacement, sent));
+    // What the journal keeps, the next leader finishes. What it does not keep nobody else can, whoever leads by then.
+    const last = { ref, wait, signal: isKept ? finish : this.#process.finish };
+    const job = isOurs ? await this.#awaitSuccessor(replacement, last) : undefined;
+    await this.#retry(last, isTransient, () => journal.close(replacement));
+    return job;
+  }
+
+  async #awaitSuccessor(replacement: Replacement, step: Step): Promise<KubeObject | undefined> {
+    const { clock } = this.#deps;
     const since = clock.now();
     const successor = () => this.#successor(replacement);
     let job = await this.#retry(step, () => true, successor);
     while (job === 'not yet') {
       const waitedMs = clock.now() - since;
-      await wait(Math.min(Math.max(waitedMs / 10, POLL_MS.least), POLL_MS.most), step.signal);
+      await step.wait(Math.min(Math.max(waitedMs / 10, POLL_MS.least), POLL_MS.most), step.signal);
       job = await this.#retry(step, () => true, successor);
     }
-    await this.#retry(step, isTransient, () => journal.close(replacement));
     return job;
   }
 
@@ -159,20 +172,29 @@ export class Replacements {
     }
   }
 
-  async #delete(replacement: Replacement): Promise<void> {
+  /** Whether this Job was deleted, or may have been, by us: only then is there another to be created. */
+  async #delete(replacement: Replacement, sent: Sent): Promise<boolean> {
     const { ref, uid, resourceVersion } = replacement;
     const { client, journal } = this.#deps;
     try {
       await client.delete(JOBS, ref, { uid, resourceVersion, propagation: 'Background' });
+      return true;
     } catch (error) {
-      if (!KubeError.is(error) || isTransient(error)) throw error;
-      if (error.status === 404) return;
-      const present = error.status === 409 ? await this.#find(ref) : undefined;
-      // Another Job has the name already, or ours is being deleted: only the new one may be missing.
-      if (error.status === 409 && (present?.metadata.uid !== uid || present.metadata.deletionTimestamp)) return;
+      if (!KubeError.is(error)) throw error;
+      if (isTransient(error)) {
+        sent.maybe ||= mayHaveArrived(error);
+        throw error;
+      }
+      if (error.status === 404) return sent.maybe;
+      if ((error.status === 409 || sent.maybe) && (await this.#isGoneOrGoing(replacement))) return sent.maybe;
       await journal.close(replacement);
       throw error;
     }
+  }
+
+  async #isGoneOrGoing({ ref, uid }: Replacement): Promise<boolean> {
+    const present = await this.#find(ref);
+    return present?.metadata.uid !== uid || present.metadata.deletionTimestamp !== undefined;
   }
 
   /** The Job that replaces it, created if there is none; undefined: none is needed. */
@@ -222,6 +244,14 @@ function limitsOf(clock: Clock, signal: AbortSignal) {
   signal.addEventListener('abort', end, { once: true });
   return { begin: signal, finish: finish.signal };
 }
+
+/** Whether a DELETE of ours may have reached the server, as far as its answers told. */
+interface Sent {
+  maybe: boolean;
+}
+
+/** What asks to come back later or with another credential was not carried out. Of any other failure nobody can tell. */
+const mayHaveArrived = ({ status }: KubeError): boolean => status !== 401 && status !== 429;
 
 type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 

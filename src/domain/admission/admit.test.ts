@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  admit,
   admitted,
   CONTENT,
   hashReader,
@@ -15,7 +16,6 @@ import { CONFIG_HASH, DEFAULT_KEYS, LAST_RELOADED_FROM, NUDGE, RECORD, SAP_LISTS
 import { canonicalText, type JsonObject, listIn, objectAt, objectIn } from '../../api/json.ts';
 import type { KindName } from '../../api/kinds.ts';
 import { isMarkVariable } from '../template/marks.ts';
-import { admit } from './admit.ts';
 
 const KINDS: readonly KindName[] = ['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob', 'Rollout', 'DeploymentConfig'];
 
@@ -254,4 +254,24 @@ describe('for any two objects', () => {
       { numRuns: 2000 },
     );
   });
+});
+
+test.each([
+  ['of the object', 'object'],
+  ['of the stored one', 'oldObject'],
+] as const)('annotations %s that nobody can store are not read: the API server refuses them', async (_, at) => {
+  const long = (length: number) => ({
+    'pod-reloader.cs.sap.com/configmaps': 'x'.repeat(length),
+    'attune.dev/record': 'r',
+  });
+  const annotated = (length: number) => ({
+    metadata: { name: 'web', annotations: long(length) },
+    spec: { template: { metadata: { annotations: {} }, spec: { containers: [] } } },
+  });
+  const write = (length: number) => ({ ...requestOf(annotated(1), annotated(2)), [at]: annotated(length) });
+  const hash = hashReader();
+  expect(await admit(write(256 * 1024), rulesOf(), hash)).toMatchObject({ allowed: true, operations: [] });
+  expect(hash.reads).toBe(0);
+  expect(await admit(write(250_000), rulesOf(), hash)).toMatchObject({ allowed: true, hash: 'set' });
+  expect(hash.reads).toBe(1);
 });

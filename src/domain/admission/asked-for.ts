@@ -9,7 +9,7 @@ import { isInForce } from '../asks/reload-all-flag.ts';
 import { readsLists } from '../asks/sap-annotations.ts';
 import type { Annotations } from '../asks/workload-annotations.ts';
 import { type ListedSources, listedSources } from '../config-hash/config-hash.ts';
-import { readRecord } from '../ledger/record.ts';
+import { saysConfigsAsk } from '../ledger/record.ts';
 import { annotationIn } from './object-edit.ts';
 import type { AdmissionRules } from './request.ts';
 
@@ -24,7 +24,7 @@ export function isAskedFor(kind: WorkloadKind, old: JsonObject, object: JsonObje
   if (asks(intent, rules)) return true;
   if (rules.compat) return !asks(intentOf(kind, old, rules), rules);
   const isForbidden = SOURCE_KINDS.every((source) => intent.refusals.some((refusal) => refuses(refusal, source)));
-  return !isForbidden && readRecord(annotationIn(old, RECORD))?.configs === true;
+  return !isForbidden && saysConfigsAsk(annotationIn(old, RECORD));
 }
 
 const asks = ({ asks: all, refusals }: Intent, rules: AdmissionRules): boolean =>
@@ -44,8 +44,10 @@ function intentOf(kind: WorkloadKind, object: JsonObject, rules: AdmissionRules)
 function isOpen({ wants }: Ask, refusals: readonly Refusal[]): boolean {
   const isRefused = (name?: string): boolean => refusals.some((refusal) => refuses(refusal, wants.kind, name));
   if (wants.what !== 'named') return !isRefused();
-  // Under compat every workload has the one without a name.
-  return wants.patterns.some((pattern) => pattern !== NO_NAME && !isRefused(pattern.literal));
+  // A list of which nothing can be read still asks. Under compat every workload has the pattern without a name.
+  return (
+    wants.patterns.length === 0 || wants.patterns.some((pattern) => pattern !== NO_NAME && !isRefused(pattern.literal))
+  );
 }
 
 /** What SAP's annotations list, as far as they count: undefined also where a label, or under compat the kind, says no. */

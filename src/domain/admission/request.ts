@@ -29,13 +29,18 @@ export interface AdmissionRules {
   readonly autoReloadAll: boolean;
   /** Our own ServiceAccount. */
   readonly ownUsername: string | undefined;
+  /** Whether we made this config hash, with the present key: only then can it be told from the current one. */
+  readonly isOwnHash: (hash: string) => boolean;
 }
 
 /** The config hash of what the lists name, as it is now, by both measures; or why it cannot be told. */
 export type CurrentHash = { readonly content: string; readonly versions: string } | { readonly error: string };
 
-/** Reads the sources that these annotations of a workload list. */
-export type ReadHash = (annotations: JsonObject, namespace: string) => Promise<CurrentHash>;
+/** The answer depends on what SAP's lists name. They are all that is kept of the request until that is read. */
+export interface HashQuestion {
+  readonly lists: JsonObject;
+  readonly namespace: string;
+}
 
 /** How much came back of what another writer dropped or sent otherwise. */
 export interface Restored {

@@ -102,18 +102,24 @@ function restoreVariables(
   const isOdd = !isObject(container) || (sent !== null && !Array.isArray(sent));
   if (isOdd) return [];
   const env = listIn(sent);
-  const wanted = env.filter((variable) => !isMarkVariable(variable));
+  const others = env.filter((variable) => !isMarkVariable(variable));
   // A variable that a person has made their own is not given twice.
-  const taken = new Set(wanted.map(nameOf));
-  const sentMarks = Map.groupBy(env.filter(isMarkVariable), (variable) => canonicalText(variable));
+  const taken = new Set(others.map(nameOf));
+  // The last one of each first, so that the first is taken from the end.
+  const sentMarks = Map.groupBy(env.filter(isMarkVariable).toReversed(), (variable) => canonicalText(variable));
   const missing: string[] = [];
+  const wanted: unknown[] = [];
+  let next = 0;
+  // In one pass: there may be as many marks as a megabyte holds.
   for (const mark of marks.filter(({ variable }) => !taken.has(nameOf(variable)))) {
-    const present = sentMarks.get(canonicalText(mark.variable))?.shift();
+    const present = sentMarks.get(canonicalText(mark.variable))?.pop();
     if (present === undefined) missing.push(nameOf(mark.variable));
-    wanted.splice(mark.index, 0, present ?? mark.variable);
+    while (wanted.length < mark.index && next < others.length) wanted.push(others[next++]);
+    wanted.push(present ?? mark.variable);
   }
+  while (next < others.length) wanted.push(others[next++]);
   if (wanted.length === env.length && wanted.every((variable, at) => variable === env[at])) return [];
-  const overruled = [...sentMarks.values()].flat().map(nameOf);
+  const overruled = [...sentMarks.values()].flat().map(nameOf).toReversed();
   return [{ edit: { container: index, sent, wanted }, count: new Set([...missing, ...overruled]).size, overruled }];
 }
 

@@ -1,5 +1,6 @@
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import type { ListedSources } from '../config-hash/config-hash.ts';
+import { indexOnce } from '../index-once.ts';
 import type { Selector } from '../text/selector.ts';
 import type { NamePattern } from './name-pattern.ts';
 
@@ -110,7 +111,7 @@ export interface Refusal {
   /** Only for sources of this kind. */
   readonly kind?: SourceKind;
   /** Only for sources of these names. */
-  readonly names?: readonly string[];
+  readonly names?: ReadonlySet<string>;
 }
 
 export interface Problem {
@@ -152,23 +153,27 @@ export const annotationText = (key: string, value: string): string => `${key}: $
 
 export const placeText = (place: Place): string => (place === 'metadata' ? 'metadata' : 'the pod template');
 
-/** A value as shown to people, cut short: an annotation can be a quarter of a megabyte. */
-export const quote = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
-
 /** Without a name: whether every source of the kind is refused. */
 export const refuses = (refusal: Refusal, kind: SourceKind, name?: string): boolean =>
   (refusal.kind === undefined || refusal.kind === kind) &&
-  (refusal.names === undefined || (name !== undefined && refusal.names.includes(name)));
+  (refusal.names === undefined || (name !== undefined && refusal.names.has(name)));
 
 /** Whether a source is among those that are left out by name. */
-export const ignores = (
+export function ignores(
   { ignored }: Pick<Limits, 'ignored'>,
-  ref: { readonly [K in keyof SourceRef]?: SourceRef[K] | undefined },
-): boolean =>
-  ignored.some(
-    ({ kind, name, namespace }) =>
-      kind === ref.kind && name === ref.name && (namespace === undefined || namespace === ref.namespace),
-  );
+  { kind, name, namespace }: { readonly [K in keyof SourceRef]?: SourceRef[K] | undefined },
+): boolean {
+  if (ignored.length === 0) return false;
+  const ids = ignoredIds(ignored);
+  return ids.has(ignoredId(kind, name)) || (namespace !== undefined && ids.has(ignoredId(kind, name, namespace)));
+}
+
+const ignoredIds = indexOnce(
+  (ignored: readonly IgnoredSource[]) =>
+    new Set(ignored.map(({ kind, name, namespace }) => ignoredId(kind, name, namespace))),
+);
+
+const ignoredId = (kind = '', name = '', namespace = ''): string => `${kind}/${namespace}/${name}`;
 
 /** Every element of every named list, with the kind of source that it names. */
 export function namedIn(asks: readonly Ask[]): { readonly kind: SourceKind; readonly pattern: NamePattern }[] {

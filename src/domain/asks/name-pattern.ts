@@ -1,136 +1,215 @@
 import { RE2JS } from 're2js';
+import { indexOnce, WORTH_AN_INDEX } from '../index-once.ts';
+import { BoundedCache } from '../text/bounded-cache.ts';
+import { detached } from '../text/detached.ts';
 import { isSubdomain } from '../text/subdomain.ts';
+import { sizeOf } from './expression-size.ts';
 
 /** One element of a named list. */
 export interface NamePattern {
   /** As written, without surrounding blanks. */
   readonly text: string;
-  /** Whether a name matches; undefined: the text does not compile. */
-  readonly matches: ((name: string) => boolean) | undefined;
+  readonly matches: (name: string) => boolean;
   /** Set when the pattern is a plain name, so that a reverse index can find it without trying. */
   readonly literal: string | undefined;
-  /** What is wrong with a text that does not compile. */
-  readonly error: string | undefined;
+  /** Set when it is an expression. Patterns with the same one match the same names. */
+  readonly expression: string | undefined;
+  /** Of the expression, see `sizeOf`; 0 for a plain name. */
+  readonly size: number;
 }
 
-/** The one pattern for a source without a name. */
-export const NO_NAME: NamePattern = plain('');
+/** Why an element is not read. */
+type Fault = string;
+
+/** Called for each element that is not read. */
+export type Refuse = (text: string, fault: Fault, index: number) => void;
+
+/** No object has a name that is nearly as long. */
+const LONGEST_ELEMENT = 1000;
+/** A longer list can still name sources, by the thousand. */
+const LONGEST_LIST = 65_536;
+// Measured: as many instructions as a list may have compile in a fifth of a second, to 18 MB. A hundred usual expressions
+// have 2,000.
+const MOST_PER_EXPRESSION = 4096;
+const MOST_PER_LIST = 65_536;
+/** Of all expressions that workloads of a namespace ask for; what several of them ask for counts once. */
+export const MOST_PER_NAMESPACE = 262_144;
+
+const number = (count: number): string => count.toLocaleString('en');
+const TOO_LONG: Fault = `is not read: an element may have at most ${number(LONGEST_ELEMENT)} characters`;
+const IN_LONG_LIST: Fault = `is not read: a list with expressions may have at most ${number(LONGEST_LIST)} characters`;
+const TOO_LARGE: Fault = `is not read: an expression may have at most ${number(MOST_PER_EXPRESSION)} instructions`;
+const LIST_FULL: Fault = `is not read: the expressions of a list may have at most ${number(MOST_PER_LIST)} instructions together`;
+export const NAMESPACE_FULL: Fault = `is not read: the expressions of all workloads in a namespace may have at most ${number(MOST_PER_NAMESPACE)} instructions together`;
+const NAMELESS: Fault = 'matches nothing: no object can have this name';
+
+/**
+ * `name`: this very name. `search`: an expression as Stakater reads it, which puts `^` and `$` around the text without a
+ * group: `foo|bar` means `^foo` or `bar$`. `whole`: an expression that the whole name has to match.
+ */
+type Meaning = 'name' | 'search' | 'whole';
 
 const METACHARACTERS = /[\\.+*?()|[\]{}^$]/;
 
-/** Thousands of workloads carry the same few texts. A full cache is simply emptied. */
-const CAPACITY = 4096;
-const cache = new Map<string, NamePattern>();
+/** The patterns of a list in an annotation. */
+export const patternsIn = (list: string, refuse: Refuse): readonly NamePattern[] =>
+  readAll(elements(list), refuse, (text) => {
+    if (!METACHARACTERS.test(text)) return 'name';
+    if (list.length <= LONGEST_LIST) return 'search';
+    return isSubdomain(text) ? 'name' : { fault: IN_LONG_LIST };
+  });
 
-/** The pattern for one element; the same text gives the same pattern, compiled once. */
-export function namePattern(text: string): NamePattern {
-  const cached = cache.get(text);
-  if (cached !== undefined) return cached;
-  const pattern = METACHARACTERS.test(text) ? expression(text) : plain(text);
-  if (cache.size >= CAPACITY) cache.clear();
-  cache.set(text, pattern);
-  return pattern;
+/** The names in a list in an annotation, letter by letter. */
+export function namesIn(list: string, refuse: Refuse): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [index, text] of elements(list).entries()) {
+    if (text.length > LONGEST_ELEMENT) refuse(text, TOO_LONG, index);
+    else names.add(text);
+  }
+  return names;
+}
+
+/** The patterns of names that are given one by one: what can be an object's name means this one. */
+export function wholePatterns(texts: readonly string[], refuse: Refuse): readonly NamePattern[] {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  return readAll(texts, refuse, (text) => {
+    if (isSubdomain(text)) return 'name';
+    if (!METACHARACTERS.test(text)) return { fault: NAMELESS };
+    return length <= LONGEST_LIST ? 'whole' : { fault: IN_LONG_LIST };
+  });
+}
+
+/** A tenant who may edit one workload must not take the time and the memory of all others. */
+function readAll(
+  texts: readonly string[],
+  refuse: Refuse,
+  meaningOf: (text: string) => Meaning | Faulty,
+): readonly NamePattern[] {
+  let room = MOST_PER_LIST;
+  const patterns = new Map<string, NamePattern | Faulty>();
+  for (const [index, text] of texts.entries()) {
+    if (patterns.has(text)) continue;
+    const pattern = read(text, text.length > LONGEST_ELEMENT ? { fault: TOO_LONG } : meaningOf(text), room);
+    if ('fault' in pattern) refuse(text, pattern.fault, index);
+    else room -= pattern.size;
+    patterns.set(text, pattern);
+  }
+  return [...patterns.values()].filter((pattern): pattern is NamePattern => !('fault' in pattern));
+}
+
+function read(text: string, meaning: Meaning | Faulty, room: number): NamePattern | Faulty {
+  if (typeof meaning !== 'string') return meaning;
+  return meaning === 'name' ? exactName(text) : expressionOf(text, meaning, room);
+}
+
+interface Faulty {
+  readonly fault: Fault;
+}
+
+/** A plain name. There can be thousands in one list, so each is as small as can be. */
+class PlainName implements NamePattern {
+  readonly text: string;
+  readonly expression = undefined;
+  readonly size = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get literal(): string {
+    return this.text;
+  }
+
+  matches(name: string): boolean {
+    return name === this.text;
+  }
 }
 
 /** The pattern for this very name, whatever signs are in it. */
-export const exactName = (name: string): NamePattern => (METACHARACTERS.test(name) ? plain(name) : namePattern(name));
+export const exactName = (name: string): NamePattern => new PlainName(name);
 
-// Measured: as many instructions as this compile in a fifth of a second, to 18 MB. A hundred usual expressions have 2,000.
-const MAX_SIZE = 65_536;
+/** The one pattern for a source without a name. */
+export const NO_NAME: NamePattern = exactName('');
 
-/**
- * The patterns of a list. What makes its expressions too large, all of them together, is not compiled: who may edit one
- * workload must not take the time and the memory of all others.
- */
-export const patternsIn = (text: string): readonly NamePattern[] => withinRoom(elements(text), namePattern);
+/** Thousands of workloads carry the same few expressions. In bytes. */
+const expressions = new BoundedCache<NamePattern>(1_048_576);
+/** What an expression takes in the cache beside its text. */
+const OVERHEAD = 256;
 
-/**
- * The patterns of names that are given one by one. What can be an object's name means this one; anything else is an
- * expression that the whole name has to match. Too large: as above.
- */
-export const wholePatterns = (texts: readonly string[]): readonly NamePattern[] =>
-  withinRoom(texts, (text) => {
-    if (isSubdomain(text)) return exactName(text);
-    return METACHARACTERS.test(text) ? wholeExpression(text) : unusable(text, 'no object can have this name');
-  });
-
-function withinRoom(texts: readonly string[], pattern: (text: string) => NamePattern): readonly NamePattern[] {
-  let room = MAX_SIZE;
-  return texts.map((text) => {
-    const size = METACHARACTERS.test(text) ? sizeOf(text) : 0;
-    if (size > room) return unusable(text, 'too large');
-    room -= size;
-    return pattern(text);
-  });
+/** The same text gives the same pattern. */
+function expressionOf(text: string, meaning: Exclude<Meaning, 'name'>, room: number): NamePattern | Faulty {
+  const key = `${meaning} ${text}`;
+  const known = expressions.get(key);
+  if (known !== undefined) return known.size > room ? { fault: LIST_FULL } : known;
+  const pattern = newExpression(key, meaning, room);
+  if (!('fault' in pattern)) expressions.set(key, pattern, OVERHEAD + 2 * key.length);
+  return pattern;
 }
 
-const REPETITION = /\{(\d+)(?:,(\d*))?\}/g;
-const CHARACTER_CLASS = /\[[^\]]*\]+/g;
-const MOST_TIMES = 1000;
-
-/** About as many instructions as it is compiled to. RE2 lets repetitions, also one in another, make a thousand of one. */
-function sizeOf(text: string): number {
-  const { length } = text.replace(REPETITION, '').replace(CHARACTER_CLASS, 'c');
-  let times = 1;
-  for (const [, least, most] of text.matchAll(REPETITION)) times *= Math.max(1, Number(most || least));
-  return length * Math.min(times, MOST_TIMES);
-}
-
-/** The elements of a list, without blanks around them; empty ones are left out. */
-export function elements(text: string): readonly string[] {
-  if (text === '') return [];
-  return text.split(',').flatMap((element) => element.trim() || []);
-}
-
-export const matchesOne = (patterns: readonly NamePattern[], name: string): boolean =>
-  patterns.some((pattern) => (name === '' ? pattern === NO_NAME : pattern.matches?.(name) === true));
-
-function plain(text: string): NamePattern {
-  return { text, matches: (name) => name === text, literal: text, error: undefined };
-}
-
-const unusable = (text: string, error: string): NamePattern => ({
-  text,
-  matches: undefined,
-  literal: undefined,
-  error,
-});
-
-/** Stakater puts `^` and `$` around the text without a group and searches for that: `foo|bar` means `^foo` or `bar$`. */
-const expression = (text: string): NamePattern => matcher(text, `^${text}$`, (program, name) => program.test(name));
-
-const wholeExpression = (text: string): NamePattern => matcher(text, text, (program, name) => program.testExact(name));
-
-function matcher(text: string, expr: string, test: (program: RE2JS, name: string) => boolean): NamePattern {
+function newExpression(key: string, meaning: Exclude<Meaning, 'name'>, room: number): NamePattern | Faulty {
+  // Part of the key: as part of the annotation it would keep the whole annotation in memory.
+  const text = key.slice(meaning.length + 1);
+  const size = sizeOf(text);
+  if (size > MOST_PER_EXPRESSION) return { fault: TOO_LARGE };
+  if (size > room) return { fault: LIST_FULL };
   try {
-    compiled(expr);
-    return { text, matches: (name) => test(compiled(expr), name), literal: undefined, error: undefined };
+    program(key, meaning, text, size);
   } catch (error) {
-    return unusable(text, reasonOf(error));
+    return { fault: `is no RE2 regular expression: ${reasonOf(error)}` };
   }
+  // Neither asks RE2JS for a plain yes or no: for that it builds tables of up to 8 MB for each expression.
+  const matches = (name: string): boolean => {
+    const matcher = program(key, meaning, text, size).matcher(name);
+    return meaning === 'search' ? matcher.find() : matcher.matches();
+  };
+  return { text, matches, literal: undefined, expression: key, size };
 }
 
-// So much that there is room for two of the largest lists: what is used is compiled again when it is not there.
-const COMPILED_SIZE = 2 * MAX_SIZE;
-const programs = new Map<string, RE2JS>();
-let programsSize = 0;
+/** Room for all expressions of one namespace: what is used is compiled again when it is not there. */
+const programs = new BoundedCache<RE2JS>(MOST_PER_NAMESPACE);
 
-function compiled(expr: string): RE2JS {
-  const known = programs.get(expr);
+let compiledSize = 0;
+
+function program(key: string, meaning: Meaning, text: string, size: number): RE2JS {
+  const known = programs.get(key);
   if (known !== undefined) return known;
-  const program = RE2JS.compile(expr);
-  const size = sizeOf(expr);
-  if (programsSize + size > COMPILED_SIZE) {
-    programs.clear();
-    programsSize = 0;
-  }
-  programs.set(expr, program);
-  programsSize += size;
-  return program;
+  compiledSize += size;
+  const compiled = RE2JS.compile(meaning === 'search' ? `^${text}$` : text);
+  programs.set(key, compiled, size);
+  return compiled;
 }
 
 /** RE2's message quotes the text with our `^` and `$` in it; only its first clause is about what the user wrote. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   return /^error parsing regexp: ([^:`]+)/.exec(message)?.[1] ?? 'cannot be compiled';
+}
+
+/** What patterns cost so far: bytes of texts and instructions that are kept, and instructions that were ever compiled. */
+export const patternCosts = (): Readonly<Record<'bytes' | 'instructions' | 'compiled', number>> => ({
+  bytes: expressions.weight,
+  instructions: programs.weight,
+  compiled: compiledSize,
+});
+
+/** The elements of a list, without blanks around them; empty ones are left out. */
+export function elements(text: string): readonly string[] {
+  const found: string[] = [];
+  for (const part of text.split(',')) {
+    const element = part.trim();
+    if (element !== '') found.push(detached(element));
+  }
+  return found;
+}
+
+const lookupIn = indexOnce((patterns: readonly NamePattern[]) => ({
+  names: new Set(patterns.flatMap(({ literal }) => literal ?? [])),
+  others: patterns.filter(({ expression }) => expression !== undefined),
+}));
+
+export function matchesOne(patterns: readonly NamePattern[], name: string): boolean {
+  if (name === '') return patterns.includes(NO_NAME);
+  if (patterns.length < WORTH_AN_INDEX) return patterns.some((pattern) => pattern.matches(name));
+  const { names, others } = lookupIn(patterns);
+  return names.has(name) || others.some((pattern) => pattern.matches(name));
 }

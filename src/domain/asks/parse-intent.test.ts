@@ -49,7 +49,7 @@ describe('where the four keys are read', () => {
   test('exclude lists only in metadata', () => {
     const key = DEFAULT_KEYS.exclude.Secret;
     expect(parse({ [key]: ' a, b ,' }).refusals).toMatchObject([
-      { because: 'excluded', kind: 'Secret', names: ['a', 'b'] },
+      { because: 'excluded', kind: 'Secret', names: new Set(['a', 'b']) },
     ]);
     expect(parse({}, { [key]: 'a' }).refusals).toEqual([]);
   });
@@ -95,7 +95,6 @@ test('a named list keeps its order, loses its blanks, and says which element doe
   const intent = parse({ [DEFAULT_KEYS.named.ConfigMap]: ' a ,,b[, c.*' });
   expect(namedIn(intent.asks).map(({ kind, pattern }) => `${kind} ${pattern.text}`)).toEqual([
     'ConfigMap a',
-    'ConfigMap b[',
     'ConfigMap c.*',
   ]);
   expect(messages(intent)).toEqual([
@@ -135,10 +134,30 @@ test.each<[KindName, Annotations, string]>([
   expect(messages(parse(annotations, {}, kind))).toEqual([message]);
 });
 
-test('only a pause that cannot be read blocks', () => {
-  expect(
-    parse({ [DEFAULT_KEYS.pausePeriod]: 'x', [QUIET_PERIOD]: 'x' }).problems.filter(({ blocks }) => blocks),
-  ).toHaveLength(1);
+test('what decides whether something runs, and cannot be read, blocks', () => {
+  const blocking = (annotations: Annotations, kind?: KindName): readonly string[] =>
+    parse(annotations, {}, kind).problems.flatMap(({ path, blocks }) => (blocks ? path : []));
+  expect(blocking({ [DEFAULT_KEYS.pausePeriod]: 'x', [QUIET_PERIOD]: 'x' })).toEqual([DEFAULT_KEYS.pausePeriod]);
+  expect(blocking({ [ON_CHANGE]: 'Ignore' }, 'Job')).toEqual([ON_CHANGE]);
+  expect(blocking({ [ON_CHANGE]: '' }, 'CronJob')).toEqual([ON_CHANGE]);
+  expect(blocking({ [ON_CHANGE]: 'ignore' }, 'CronJob')).toEqual([]);
+});
+
+test.each([true, false])('limits are told, with the key, under compat: %s', (compat) => {
+  const key = DEFAULT_KEYS.named.ConfigMap;
+  const intent = parse({ [key]: `app,${'['.repeat(80_000)}` }, {}, 'Deployment', { ...DIALECT, compat });
+  expect(messages(intent)).toEqual([
+    `${key} "${'['.repeat(77)}..." is not read: an element may have at most 1,000 characters`,
+  ]);
+  expect(namedIn(intent.asks).some(({ pattern }) => pattern.literal === 'app')).toBe(true);
+});
+
+test('of a hundred thousand wrong elements a few are told', () => {
+  const key = DEFAULT_KEYS.named.Secret;
+  const list = Array.from({ length: 40_000 }, (_, n) => `a${n}[`).join(',');
+  const told = messages(parse({ [key]: list }));
+  expect(told).toHaveLength(6);
+  expect(told.at(-1)).toBe(`${key} 39995 more elements have problems`);
 });
 
 test('any annotations give an intent', () => {

@@ -2,8 +2,8 @@ import { CONFIG_HASH, SAP_DISABLING_LABELS, SAP_LISTS } from '../../api/annotati
 import { type JsonObject, objectIn, textIn } from '../../api/json.ts';
 import type { KindName } from '../../api/kinds.ts';
 import { LISTED_KINDS, type ListedKind, listedSources } from '../config-hash/config-hash.ts';
+import { quote } from '../text/quote.ts';
 import { isSubdomain } from '../text/subdomain.ts';
-import { quote } from './ask.ts';
 import { readsLists } from './sap-annotations.ts';
 import { plainly } from './spelling.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Given, objectOf, parse, rowOf } from '../../../test/conformance/given.ts';
-import { DEFAULT_KEYS, ON_CHANGE, QUIET_PERIOD } from '../../api/annotations.ts';
+import { DEFAULT_KEYS, ON_CHANGE, QUIET_PERIOD, ROLLOUT_STRATEGY } from '../../api/annotations.ts';
+import type { KindName } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { slipsIn } from './slips.ts';
 
@@ -69,17 +70,31 @@ describe('the wrong place', () => {
     ]);
   });
 
-  test.each([match, ignore])('%s on a workload', (key) => {
-    const said = `${key} has no effect on a StatefulSet: it belongs on the ConfigMap or Secret`;
+  test.each([
+    [match, ''],
+    [ignore, `. To exclude the workload, as in reloader-operator, set ${auto}: "false"`],
+  ])('%s on a workload', (key, instead) => {
+    const said = `${key} has no effect on a StatefulSet: it belongs on the ConfigMap or Secret${instead}`;
     expect(slips({ kind: 'StatefulSet', metadata: { [key]: 'true' } })).toEqual([said]);
+  });
+
+  test.each<[KindName, string]>([
+    ['Deployment', '. To restart its pods, as in reloader-operator, set rolloutStrategy: restart in a ReloaderConfig'],
+    ['DaemonSet', '. To restart its pods, as in reloader-operator, set rolloutStrategy: restart in a ReloaderConfig'],
+    ['CronJob', ''],
+  ])('restart on a %s', (kind, instead) => {
+    expect(slips({ kind, metadata: { [ROLLOUT_STRATEGY]: 'restart' } })).toEqual([
+      `${ROLLOUT_STRATEGY} has no effect on a ${kind}: only an Argo Rollout reads it${instead}`,
+    ]);
+    expect(slips({ kind, metadata: { [ROLLOUT_STRATEGY]: 'rollout' } })).toEqual([]);
+    expect(slips({ kind: 'Rollout', metadata: { [ROLLOUT_STRATEGY]: 'restart' } })).toEqual([]);
   });
 });
 
 test('what is right is no slip', () => {
   const metadata = { [auto]: 'true', [named.Secret]: 'a', [exclude.Secret]: 'b', [pausePeriod]: '5m' };
-  expect(slips({ metadata, template: { [auto]: 'true', 'reloader.stakater.com/last-reloaded-from': '{}' } })).toEqual(
-    [],
-  );
+  const written = { 'reloader.stakater.com/last-reloaded-from': '{}', 'reloader.stakater.com/last-reload': 'a time' };
+  expect(slips({ metadata: { ...metadata, ...written }, template: { [auto]: 'true', ...written } })).toEqual([]);
 });
 
 test('a run of a CronJob repeats nothing that its CronJob was told', () => {

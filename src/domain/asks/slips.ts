@@ -1,6 +1,7 @@
 import {
   type AnnotationKeys,
   DEFAULT_KEYS,
+  LAST_RELOAD,
   LAST_RELOADED_FROM,
   MAX_WAIT,
   NUDGE,
@@ -12,9 +13,11 @@ import {
   ROLLOUT_STRATEGY,
 } from '../../api/annotations.ts';
 import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
-import type { KindName, WorkloadKind } from '../../api/kinds.ts';
+import { type KindName, kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
-import { type Problem, quote } from './ask.ts';
+import { quote } from '../text/quote.ts';
+import { annotationText, type Problem } from './ask.ts';
+import { Faults } from './faults.ts';
 import { elements } from './name-pattern.ts';
 import { type Places, type Report, sapSlips } from './sap-slips.ts';
 import { plainly } from './spelling.ts';
@@ -26,8 +29,8 @@ interface Vocabulary {
   readonly asking: ReadonlySet<string>;
   /** In metadata alone. */
   readonly own: ReadonlySet<string>;
-  /** On sources, not on workloads. */
-  readonly ofSources: ReadonlySet<string>;
+  /** On sources, not on workloads; with what a workload carries instead. */
+  readonly ofSources: ReadonlyMap<string, string>;
   /** Never reported, wherever they stand: a reloader wrote them, or a reloader with the default keys reads them. */
   readonly fine: ReadonlySet<string>;
   /** From a simplified spelling to the key that is written like it. */
@@ -53,14 +56,26 @@ export function slipsIn(kind: WorkloadKind, object: KubeObject, dialect: Dialect
   const places: Places = { kind: kind.kind, metadata, template };
   if (!dialect.compat) stakaterSlips(places, dialect.keys, tell);
   sapSlips(places, dialect.sapCompat, tell);
-  return slips.size === 0 ? NONE : [...slips.values()];
+  return slips.size === 0 ? NONE : few([...slips.values()]);
+}
+
+/** Each one becomes an Event and a line of the log, and an object can have thousands of wrong keys. */
+const MOST_TOLD = 10;
+
+function few(slips: readonly Problem[]): readonly Problem[] {
+  const more = slips.length - MOST_TOLD;
+  if (more <= 0) return slips;
+  return [
+    ...slips.slice(0, MOST_TOLD),
+    { path: 'metadata', message: `has ${more} more likely mistakes like these`, isSlip: true },
+  ];
 }
 
 function stakaterSlips({ kind, metadata, template }: Places, keys: AnnotationKeys, tell: Report): void {
   const words = vocabularyOf(keys);
   for (const place of [metadata, template]) {
-    for (const key of Object.keys(objectIn(place['annotations']))) {
-      tell(key, messageOn(key, words, place === metadata ? kind : undefined));
+    for (const [key, value] of Object.entries(objectIn(place['annotations']))) {
+      tell(key, messageOn(key, words, place === metadata ? kind : undefined) ?? noRestart(key, value, kind));
     }
   }
   for (const place of [metadata, template]) {
@@ -81,8 +96,9 @@ const STAKATER = /(?:^|\.)reloader\.stakater\.com\//;
 /** What is wrong with a key in the metadata of a workload of this kind, or in a pod template. */
 function messageOn(key: string, words: Vocabulary, kind: KindName | undefined): string | undefined {
   const { asking, own, ofSources, fine, meant } = words;
-  if (ofSources.has(key)) {
-    return `has no effect ${kind ? `on a ${kind}` : 'here'}: it belongs on the ConfigMap or Secret`;
+  const instead = ofSources.get(key);
+  if (instead !== undefined) {
+    return `has no effect ${kind ? `on a ${kind}` : 'here'}: it belongs on the ConfigMap or Secret${instead}`;
   }
   if (own.has(key)) return kind ? undefined : 'has no effect in the pod template: it is read from metadata alone';
   const isStakaters = STAKATER.test(key);
@@ -93,16 +109,30 @@ function messageOn(key: string, words: Vocabulary, kind: KindName | undefined): 
   return isStakaters ? 'is not read' : undefined;
 }
 
+/** In reloader-operator `restart` counts on any kind, in Stakater Reloader and here on an Argo Rollout alone. */
+function noRestart(key: string, value: unknown, kind: KindName): string | undefined {
+  if (key !== ROLLOUT_STRATEGY || value === 'rollout' || kind === 'Rollout') return undefined;
+  const isPossible = kindNamed(kind)?.effect === 'patch';
+  const instead = isPossible
+    ? '. To restart its pods, as in reloader-operator, set rolloutStrategy: restart in a ReloaderConfig'
+    : '';
+  return `has no effect on a ${kind}: only an Argo Rollout reads it${instead}`;
+}
+
 /** Characters of names and stars, one of them behind a letter. As a regular expression, `app-*` matches `app--`, not `app-1`. */
-const WILDCARD = /^[a-z0-9.*-]*[a-z0-9-]\*[a-z0-9.*-]*$/i;
+const isWildcard = (element: string): boolean =>
+  /^[a-z0-9.*-]*$/i.test(element) && /[a-z0-9-]\*/i.test(element) && !element.includes('.*');
 
 function wildcardsIn(annotations: JsonObject, keys: AnnotationKeys, tell: Report): void {
   for (const key of Object.values(keys.named)) {
-    for (const element of elements(textIn(annotations[key]))) {
-      if (!WILDCARD.test(element) || element.includes('.*')) continue;
+    const list = textIn(annotations[key]);
+    if (!list.includes('*')) continue;
+    const faults = new Faults(key);
+    for (const element of elements(list).filter(isWildcard)) {
       const meant = quote(element.replaceAll('*', '.*'));
-      tell(key, `${quote(element)} is a regular expression and no wildcard: did you mean ${meant}?`);
+      faults.add(element, `is a regular expression and no wildcard: did you mean ${meant}?`);
     }
+    for (const { path, message } of faults.problems()) tell(path, message);
   }
 }
 
@@ -114,8 +144,19 @@ function vocabularyOf(keys: AnnotationKeys): Vocabulary {
   const words: Vocabulary = {
     asking,
     own,
-    ofSources: new Set([keys.match, keys.ignore]),
-    fine: new Set([LAST_RELOADED_FROM, NUDGE, ...askingKeys(DEFAULT_KEYS), ...ownKeys(DEFAULT_KEYS), match, ignore]),
+    ofSources: new Map([
+      [keys.match, ''],
+      [keys.ignore, `. To exclude the workload, as in reloader-operator, set ${annotationText(keys.auto, 'false')}`],
+    ]),
+    fine: new Set([
+      LAST_RELOAD,
+      LAST_RELOADED_FROM,
+      NUDGE,
+      ...askingKeys(DEFAULT_KEYS),
+      ...ownKeys(DEFAULT_KEYS),
+      match,
+      ignore,
+    ]),
     meant: new Map([...asking, ...own].map((key) => [plainly(key), key])),
   };
   vocabularies.set(keys, words);

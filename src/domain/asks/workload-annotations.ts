@@ -1,8 +1,10 @@
 import type { AnnotationKeys } from '../../api/annotations.ts';
 import type { SourceKind } from '../../api/sources.ts';
 import { parseBool } from '../text/parse-bool.ts';
-import { type Ask, NO_OVERRIDES, type Place, type Problem, quote, type Refusal, type Wants } from './ask.ts';
-import { elements, type NamePattern, NO_NAME, patternsIn } from './name-pattern.ts';
+import { quote } from '../text/quote.ts';
+import { type Ask, NO_OVERRIDES, type Place, type Problem, type Refusal, type Wants } from './ask.ts';
+import { Faults } from './faults.ts';
+import { NO_NAME, namesIn, patternsIn } from './name-pattern.ts';
 import { RELOAD_ALL } from './reload-all-flag.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
@@ -55,7 +57,7 @@ export function parseAnnotations(kind: SourceKind, workload: Annotated, dialect:
   checkTexts(texts, dialect.keys, found.problems);
   addAsks(texts, dialect, found);
   if (texts.auto === '' && texts.typedAuto === '') found.asks.push(RELOAD_ALL[kind]);
-  addRefusals(texts, workload.annotations, dialect, found.refusals);
+  addRefusals(texts, workload.annotations, dialect, found);
 }
 
 function checkTexts({ kind, search, auto, typedAuto }: AskingTexts, keys: AnnotationKeys, problems: Problem[]): void {
@@ -77,31 +79,20 @@ function addAsks(texts: AskingTexts, { keys, compat }: Dialect, { asks, problems
     const isCommon = wants.what !== 'named' || value === '';
     asks.push(isCommon ? shared(`${because} ${place} ${key} ${value} ${kind}`, ask) : ask);
   };
-  const patterns = [...patternsIn(named)];
-  problems.push(...patternProblems(patterns, keys.named[kind]));
+  const faults = new Faults(keys.named[kind]);
+  const patterns = [...patternsIn(named, (text, fault) => faults.add(text, fault))];
+  problems.push(...faults.problems());
   // Stakater: a missing list has one empty element, `^$`, which a status without a class name matches.
-  const isNameless = compat && kind === 'SecretProviderClass' && named.split(',').some((text) => text.trim() === '');
+  const isNameless = compat && kind === 'SecretProviderClass' && hasEmptyElement(named);
   if (isNameless) patterns.push(NO_NAME);
-  if (patterns.length > 0) add('named', keys.named[kind], named, { what: 'named', kind, patterns });
+  // A list of which nothing can be read asks for nothing, but it still asks.
+  if (patterns.length > 0 || faults.count > 0) add('named', keys.named[kind], named, { what: 'named', kind, patterns });
   if (search === 'true') add('search-match', keys.search, search, { what: 'search', kind });
   if (parseBool(auto)) add('auto', keys.auto, auto, { what: 'used', kind });
   if (parseBool(typedAuto)) add('typed-auto', keys.typedAuto[kind], typedAuto, { what: 'used', kind });
 }
 
-const MAX_PROBLEMS = 5;
-
-/** A list can have a hundred thousand elements; a few of them are enough to see what is wrong. */
-function patternProblems(patterns: readonly NamePattern[], path: string): readonly Problem[] {
-  const wrong = patterns.filter(({ error }) => error !== undefined);
-  const more = wrong.length - MAX_PROBLEMS;
-  const few = wrong
-    .slice(0, MAX_PROBLEMS)
-    .map(({ text, error }) => `${quote(text)} is no RE2 regular expression: ${error}`);
-  return [...few, ...(more > 0 ? [`${more} more elements are no RE2 regular expressions`] : [])].map((message) => ({
-    path,
-    message,
-  }));
-}
+const hasEmptyElement = (list: string): boolean => /(?:^|,)\s*(?:,|$)/.test(list);
 
 const sharedAsks = new Map<string, Ask>();
 
@@ -112,12 +103,19 @@ function shared(id: string, ask: Ask): Ask {
   return known ?? ask;
 }
 
-function addRefusals(texts: AskingTexts, own: Annotations, { keys, compat }: Dialect, refusals: Refusal[]): void {
+function addRefusals(
+  texts: AskingTexts,
+  own: Annotations,
+  { keys, compat }: Dialect,
+  { refusals, problems }: Found,
+): void {
   const { kind, place, auto } = texts;
   const key = keys.exclude[kind];
-  const names = elements(own[key] ?? '');
-  if (names.length > 0) {
-    const origin = { by: 'annotation', place: 'metadata', key, value: names.join(', ') } as const;
+  const faults = new Faults(key);
+  const names = namesIn(own[key] ?? '', (text, fault) => faults.add(text, fault));
+  problems.push(...faults.problems());
+  if (names.size > 0) {
+    const origin = { by: 'annotation', place: 'metadata', key, value: [...names].join(', ') } as const;
     refusals.push({ because: 'excluded', origin, kind, names });
   }
   // For Stakater itself `auto: "false"` is only the end of what auto asks for.

@@ -1,7 +1,8 @@
 import { type AnnotationKeys, MAX_WAIT, ON_CHANGE, QUIET_PERIOD, ROLLOUT_STRATEGY } from '../../api/annotations.ts';
 import type { KindName } from '../../api/kinds.ts';
 import { parseDuration } from '../text/duration.ts';
-import { type Intent, NO_OVERRIDES, type Problem, quote, type Refusal } from './ask.ts';
+import { quote } from '../text/quote.ts';
+import { type Intent, NO_OVERRIDES, type Problem, type Refusal } from './ask.ts';
 import type { Annotations, Found } from './workload-annotations.ts';
 
 type Settings = Pick<Intent, 'overrides' | 'rolloutStrategy' | 'onChange'>;
@@ -67,6 +68,7 @@ function readOnChange(kind: KindName, own: Annotations, problems: Problem[]): In
   }
   if (text === 'run' || text === 'ignore' || (text === 'template' && kind === 'CronJob')) return text;
   const expected = kind === 'CronJob' ? '"run", "template" or "ignore"' : '"run" or "ignore" on a Job';
-  problems.push({ path: ON_CHANGE, message: `must be ${expected}, not ${quote(text)}` });
+  // What was meant to say `ignore` must not start a Job.
+  problems.push({ path: ON_CHANGE, message: `must be ${expected}, not ${quote(text)}`, blocks: true });
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { SAP_LISTS } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
+import { detached } from '../text/detached.ts';
 
 /** The kinds that SAP's annotations can list. ConfigMaps come first in the digest. */
 export type ListedKind = keyof typeof SAP_LISTS;
@@ -25,7 +26,7 @@ export function listedSources(
 
 function namesIn(text: unknown, compat: boolean): readonly string[] {
   if (typeof text !== 'string' || text === '') return [];
-  const names = text.split(',');
+  const names = text.split(',').map(detached);
   return compat ? names : [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))];
 }
 

@@ -114,8 +114,8 @@ function watchKind({ workload: { ref } }: Question): Step {
 function unexclude(q: Question): Step {
   const { kind, name } = q.source.ref;
   const key = q.policy.keys.exclude[kind];
-  const { names = [] } = q.workload.intent.refusals.find((refusal) => refuses(refusal, kind, name)) ?? {};
-  const left = names.filter((each) => each !== name).join(',');
+  const { names } = q.workload.intent.refusals.find((refusal) => refuses(refusal, kind, name)) ?? {};
+  const left = [...(names ?? [])].filter((each) => each !== name).join(',');
   return {
     text: `take "${name}" out of ${key} in ${placeIn(q, 'metadata')}`,
     after: (now) => edited(now, 'metadata', { [key]: left }),
@@ -144,7 +144,11 @@ const hasList = (q: Question): boolean => Object.hasOwn(annotationsOf(q.workload
 
 /** The named list with this source added. */
 function listWithIt(q: Question): string {
-  const before = textsOf(q).named.replace(/[\s,]+$/, '');
+  const before = textsOf(q)
+    .named.split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+    .join(',');
   return before === '' ? q.source.ref.name : `${before},${q.source.ref.name}`;
 }
 

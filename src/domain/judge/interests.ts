@@ -52,7 +52,7 @@ function interestsOf({ wants, limits }: Ask, workload: Workload): Interests {
       .filter((ref) => !limits || !ignores(limits, ref)),
     patterns: namespaces.flatMap((namespace) =>
       patterns
-        .filter((each) => each === undefined || (each.literal === undefined && each.matches !== undefined))
+        .filter((each) => each === undefined || each.literal === undefined)
         .map((pattern) => ({ kind, namespace, pattern })),
     ),
   };

@@ -175,6 +175,14 @@ describe('a no says what decided, and what would remove it', () => {
       {},
       {},
     ],
+    [
+      'invalid-annotation',
+      'attune.dev/on-change must be "run" or "ignore" on a Job, not "Ignore"',
+      'mend or remove attune.dev/on-change in metadata of Job web',
+      { kind: 'Job', metadata: { [auto]: 'true', [ON_CHANGE]: 'Ignore' }, pod },
+      {},
+      {},
+    ],
   ])('%s: %s', (...row) => {
     const [because, rule, cure, given, source, policy] = row;
     expect(verdict(given, source, policy)).toMatchObject({ reload: false, because, rule });

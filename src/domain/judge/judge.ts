@@ -2,6 +2,7 @@ import { type Ask, ignores, type Refusal, refuses, type Wants } from '../asks/as
 import { matchesOne } from '../asks/name-pattern.ts';
 import { isInForce } from '../asks/reload-all-flag.ts';
 import { matches } from '../text/selector.ts';
+import { referenceTo } from '../workload/references.ts';
 import type { Workload } from '../workload/workload.ts';
 import { curesOf } from './cure.ts';
 import type { JudgedSource, NoReason, Policy, Verdict } from './verdict.ts';
@@ -31,8 +32,8 @@ function refusalOf(question: Question): Verdict | undefined {
 function questionOf(workload: Workload, source: JudgedSource, policy: Policy): Question {
   const { kind, namespace, name } = source.ref;
   const isForeign = namespace !== undefined && namespace !== workload.ref.namespace;
-  const use = workload.references.find((reference) => reference.kind === kind && reference.name === name);
-  return { workload, source, policy, isForeign, use: isForeign ? undefined : use };
+  const use = isForeign ? undefined : referenceTo(workload.references, { kind, name });
+  return { workload, source, policy, isForeign, use };
 }
 
 /** The first ask that wants the source decides. If there is none, the one that came closest is named. */

@@ -93,8 +93,8 @@ test.each([
   { unseen: null },
 ])('a record that somebody edited is none: %j', (edited) => {
   const whole = { uid: 'u', seq: 3, key: 'k', template: 't', sources: {}, revision: 'r1', looks: [], unseen: 4 };
-  expect(parseRecord(JSON.stringify({ v: 1, ...whole }), 'u', 'k')).toBeDefined();
-  expect(parseRecord(JSON.stringify({ v: 1, ...whole, ...edited }), 'u', 'k')).toBeUndefined();
+  expect(parseRecord(JSON.stringify({ v: 2, ...whole }), 'u', 'k')).toBeDefined();
+  expect(parseRecord(JSON.stringify({ v: 2, ...whole, ...edited }), 'u', 'k')).toBeUndefined();
 });
 
 test('a record of too many sources has those that matter, says that it is not all, and keeps to its room', () => {

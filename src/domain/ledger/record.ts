@@ -1,5 +1,6 @@
 import { type JsonObject, objectIn } from '../../api/json.ts';
 import type { Applied } from './applied.ts';
+import { withRoomFor } from './room.ts';
 import type { SourceId } from './source-id.ts';
 
 /** Rides in the same PATCH as the rollout, so that "rolled" and "recorded" cannot come apart. */
@@ -34,8 +35,19 @@ export interface KeptTemplates {
   readonly unseen?: number;
 }
 
+/** 1 had fingerprints of data alone: equal Secrets of two namespaces looked equal in it. */
+const VERSION = 2;
+const BEGINS = `{"v":${VERSION},`;
+
 export function encodeRecord(record: LedgerRecord): string {
-  return JSON.stringify({ v: 1, ...record });
+  return JSON.stringify({ v: VERSION, ...record });
+}
+
+/** The version of a record that this program does not read; undefined if it does, or if this is no record at all. */
+export function otherVersion(text: string | undefined): number | undefined {
+  if (text === undefined || text.startsWith(BEGINS)) return undefined;
+  const { v } = objectIn(parsed(text));
+  return typeof v === 'number' && v !== VERSION ? v : undefined;
 }
 
 /**
@@ -48,44 +60,45 @@ export function partOfRecord(record: LedgerRecord, maxBytes: number, first: Iter
   return room < 0 ? undefined : encodeRecord({ ...bare, sources: withRoomFor(record.sources, room, first) });
 }
 
-/** As many of the sources as fit into so many bytes of JSON. Names of objects are plain ASCII. */
-export function withRoomFor(
-  sources: Readonly<Record<SourceId, Applied>>,
-  bytes: number,
-  first: Iterable<SourceId>,
-): Readonly<Record<SourceId, Applied>> {
-  const kept: Record<SourceId, Applied> = {};
-  let left = bytes;
-  for (const id of new Set([...first, ...(Object.keys(sources) as SourceId[])])) {
-    const applied = sources[id];
-    if (applied === undefined) continue;
-    // Two pairs of quotes, a colon and a comma.
-    left -= id.length + applied.length + 6;
-    if (left < 0) break;
-    kept[id] = applied;
-  }
-  return kept;
-}
-
-/** Undefined for anything that is not our record of this very object: damaged, copied from elsewhere, another key. */
+/** Undefined for anything that is not our record of this very object: damaged, copied, of another version or key. */
 export function parseRecord(text: string | undefined, uid: string, key: string): LedgerRecord | undefined {
   const record = readRecord(text);
   return record?.uid === uid && record.key === key ? record : undefined;
 }
 
-/** A record, of whatever object; undefined if it is damaged. */
+/** A record, of whatever object; undefined if it is damaged, or of another version. */
 export function readRecord(text: string | undefined): LedgerRecord | undefined {
-  if (text === undefined) return undefined;
+  const value = text === undefined ? undefined : parsed(text);
+  return isRecord(value) ? value : undefined;
+}
+
+/** Whether a record says that a ReloaderConfig asks, whatever its version. */
+export const saysConfigsAsk = (text: string | undefined): boolean => objectIn(parsed(text ?? ''))['configs'] === true;
+
+/**
+ * What is left of a record of version 1 when its fingerprints are taken out; undefined for any other text. It has no key, so it
+ * says nothing about what pods run with.
+ */
+export function withoutFingerprints(text: string | undefined): string | undefined {
+  const value = text === undefined ? undefined : parsed(text);
+  if (objectIn(value)['v'] !== 1 || !isWhole(value)) return undefined;
+  const { uid, seq, at, configs } = value;
+  const kept = { ...(at !== undefined && { at }), ...(configs && { configs }) };
+  return encodeRecord({ uid, seq, key: '', template: '', sources: {}, ...kept });
+}
+
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
+const isRecord = (value: unknown): value is LedgerRecord => objectIn(value)['v'] === VERSION && isWhole(value);
+
 /** Whoever may edit a workload may have edited its record: everything in it is looked at. */
-function isRecord(value: unknown): value is LedgerRecord {
+function isWhole(value: unknown): value is LedgerRecord {
   const record = objectIn(value);
   const { key, template, sources, seen, at } = record;
   return (

@@ -32,8 +32,11 @@ interface Outcomes {
   rolled: Delivery & { readonly job: NewJob | undefined; readonly evicted?: number | undefined };
   /** A Job was deleted and created anew. */
   replaced: Delivery & { readonly job: NewJob };
-  /** Nothing was written: the template has the mark already, or nothing is to happen to a workload like this. */
-  skipped: Attempt & { readonly why: 'nothing-to-write' | 'left-alone' };
+  /**
+   * Nothing was written: the template has the mark already, nothing is to happen to a workload like this, or its owner
+   * deletes it.
+   */
+  skipped: Attempt & { readonly why: 'nothing-to-write' | 'left-alone' | 'deleted' };
   /** The write did not arrive, or the server could not do it now. */
   failed: Attempt & { readonly error: string; readonly retry: 'soon' };
   /** The server does not accept the write. */
@@ -49,6 +52,8 @@ interface Outcomes {
   resumed: { readonly by: 'us' | 'another writer' };
   /** The pause period is over, and the Deployment could not be resumed yet. */
   'not-resumed': { readonly error: string };
+  /** It needs more bytes in the ledger than its share: what is left out counts as changed once it is written again. */
+  'partly-remembered': { readonly bytes: number };
   /** It has annotations that cannot be read. */
   invalid: { readonly problems: readonly Problem[] };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { web } from '../../../test/support/engine-world.ts';
 import { change } from '../../../test/support/telling-world.ts';
-import { DEFAULT_KEYS, QUIET_PERIOD } from '../../api/annotations.ts';
+import { DEFAULT_KEYS, MAX_WAIT, QUIET_PERIOD } from '../../api/annotations.ts';
 import type { Restart } from '../ledger/restart.ts';
 import type { Change } from '../outcome/change.ts';
 import { cooldownEnd } from './cooldown.ts';
@@ -26,6 +26,9 @@ test('nothing is written before the quiet period is over, and each change begins
 
 test('what a workload says of itself counts', () => {
   expect(at(facts({ [QUIET_PERIOD]: '5s' }), 1000)).toMatchObject({ do: 'wait', until: 5000 });
+  expect(at(facts({ [MAX_WAIT]: '500ms' }), 499)).toMatchObject({ do: 'wait', until: 500 });
+  expect(at(facts({ [QUIET_PERIOD]: '1m' }), 9999)).toMatchObject({ do: 'wait', until: 10_000 });
+  expect(at(facts({ [QUIET_PERIOD]: '1m', [MAX_WAIT]: '2m' }), 9999)).toMatchObject({ do: 'wait', until: 60_000 });
 });
 
 test('a pause period begins with the write', () => {

@@ -1,4 +1,3 @@
-import type { StakaterStrategy } from '../asks/ask.ts';
 import type { Change } from '../outcome/change.ts';
 import type { TemplateEdit } from '../template/template-edit.ts';
 import type { NotNow } from './gate.ts';
@@ -25,8 +24,6 @@ interface Skip {
 
 interface Write {
   readonly changes: readonly Change[];
-  /** Of Stakater's marks; SAP's has its own place. */
-  readonly strategy: StakaterStrategy;
   /** One moment for all that is written: milliseconds since the epoch, by the server's clock. */
   readonly now: number;
 }

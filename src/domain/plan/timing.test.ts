@@ -12,8 +12,11 @@ test.each([
   expect(dueAt(first, last, TIMING)).toBe(due);
 });
 
-test('a quiet period longer than the longest wait is still kept once', () => {
-  expect(dueAt(0, 0, { quietPeriodMs: 5000, maxWaitMs: 1000 })).toBe(5000);
+test('a longest wait shorter than the quiet period decides alone', () => {
+  const timing = { quietPeriodMs: 5000, maxWaitMs: 1000 };
+  expect(dueAt(0, 0, timing)).toBe(1000);
+  expect(dueAt(0, 900, timing)).toBe(1000);
+  expect(dueAt(0, 0, { ...timing, maxWaitMs: 0 })).toBe(0);
 });
 
 test('a workload’s own words win, each for itself', () => {

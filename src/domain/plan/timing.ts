@@ -8,11 +8,9 @@ export interface Timing {
   readonly maxWaitMs: number;
 }
 
+/** The longest wait is a limit, also where it is shorter than the quiet period. */
 export function dueAt(firstChangeAt: number, lastChangeAt: number, timing: Timing): number {
-  return Math.min(
-    lastChangeAt + timing.quietPeriodMs,
-    firstChangeAt + Math.max(timing.maxWaitMs, timing.quietPeriodMs),
-  );
+  return Math.min(lastChangeAt + timing.quietPeriodMs, firstChangeAt + timing.maxWaitMs);
 }
 
 /** A workload's own annotations win over the flags, each for itself. */

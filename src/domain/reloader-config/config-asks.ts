@@ -1,6 +1,9 @@
 import { kindNamed } from '../../api/kinds.ts';
-import { SOURCE_KINDS } from '../../api/sources.ts';
-import type { Ask, Overrides, RolloutStrategy, Wants } from '../asks/ask.ts';
+import { SOURCE_KINDS, type SourceRef } from '../../api/sources.ts';
+import { type Ask, ignores, type Overrides, type RolloutStrategy, type Wants } from '../asks/ask.ts';
+import { matchesOne } from '../asks/name-pattern.ts';
+import type { SourceFlags } from '../source/source.ts';
+import { matches } from '../text/selector.ts';
 import type { ConfigTarget, ReloaderConfig } from './config.ts';
 
 export interface AskRules {
@@ -58,3 +61,18 @@ export function asksOf(
   }
   return asks;
 }
+
+/** Whether the names of a config mean a source, or its selector might: labels can change. */
+export const mayName = (config: ReloaderConfig, ref: SourceRef): boolean =>
+  config.resourceSelector !== undefined || isNamed(config, ref);
+
+/** Whether a config names a source and does not exclude it. Its targets do not matter here. */
+export function namesSource(config: ReloaderConfig, ref: SourceRef, { ignored, labels }: SourceFlags): boolean {
+  const { resourceSelector, matchLabels, isIgnored } = config;
+  const isExcluded = isIgnored || ignored || ignores(config, ref) || !matches(matchLabels, labels);
+  const isSelected = resourceSelector !== undefined && matches(resourceSelector, labels);
+  return !isExcluded && (isSelected || isNamed(config, ref));
+}
+
+const isNamed = ({ names }: ReloaderConfig, { kind, name }: SourceRef): boolean =>
+  kind !== 'SecretProviderClass' && matchesOne(names[kind], name);

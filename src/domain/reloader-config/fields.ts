@@ -1,4 +1,4 @@
-import { quote } from '../asks/ask.ts';
+import { quote } from '../text/quote.ts';
 import type { ConfigProblem } from './config.ts';
 
 // An object of the size that the server takes could have half a million.
@@ -35,9 +35,9 @@ export function listAt(value: unknown, path: string, problems: Problems): readon
   return [];
 }
 
-/** Undefined if it is missing. */
-export function switchAt(value: unknown, path: string, problems: Problems): boolean | undefined {
-  if (typeof value === 'boolean') return value;
-  if (isGiven(value)) problems.push({ path, message: `must be true or false, not ${shown(value)}` });
-  return undefined;
+/** Undefined if it is missing. `careful`: what counts in place of a value that cannot be read, so that less is reloaded. */
+export function switchAt(value: unknown, path: string, problems: Problems, careful: boolean): boolean | undefined {
+  if (typeof value === 'boolean' || !isGiven(value)) return value as boolean | undefined;
+  problems.push({ path, message: `must be true or false, not ${shown(value)}` });
+  return careful;
 }

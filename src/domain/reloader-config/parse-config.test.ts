@@ -200,8 +200,24 @@ test('what is ignored: any source, in one namespace or in all', () => {
   expect(ignored).toEqual([
     { kind: 'Secret', name: 'a' },
     { kind: 'ConfigMap', name: 'b', namespace: 'other' },
+    { kind: 'ConfigMap', name: 'c' },
+    { kind: 'Secret', name: 'c' },
+    { kind: 'SecretProviderClass', name: 'c' },
   ]);
   expect(problems.map(({ path }) => path)).toEqual(['spec.ignoreResources[2].kind', 'spec.ignoreResources[3].name']);
+});
+
+test('what cannot be read leaves more out, and asks for less', () => {
+  const watchedResources = { configMaps: ['app'], enableTargetedReload: 'yes' };
+  const spec = {
+    ...{ watchedResources, targets: [{ ...WEB, requireReference: 'yes' }], reloadOnCreate: 'no', reloadOnDelete: 1 },
+    ignoreResources: [{ kind: 'ConfigMap', name: 'a', namespace: 'NO' }],
+  };
+  const { lifecycle, targets, ignored, problems } = parse(spec);
+  expect(lifecycle).toEqual({ reloadOnCreate: false, reloadOnDelete: false });
+  expect(targets.map(({ mustReference }) => mustReference)).toEqual([true]);
+  expect(ignored).toEqual([{ kind: 'ConfigMap', name: 'a' }]);
+  expect(problems).toHaveLength(5);
 });
 
 test('switches', () => {
@@ -253,7 +269,10 @@ test('what is endless does no harm', () => {
   expect(
     parse({ ...SOUND, targets: [{ kind: deep, name: deep, pausePeriod: deep }], alerts: deep }).problems,
   ).toHaveLength(3);
-  const { problems } = parse({ ...SOUND, watchedResources: { secrets: Array.from({ length: 5000 }, () => '') } });
+  const { problems } = parse({
+    ...SOUND,
+    watchedResources: { secrets: Array.from({ length: 5000 }, (_, n) => `${n} `) },
+  });
   expect(problems).toHaveLength(1001);
   expect(problems.at(-1)).toEqual({ path: 'spec', message: '4000 more problems' });
 });

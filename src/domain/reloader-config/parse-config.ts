@@ -16,7 +16,7 @@ export function parseReloaderConfig(object: KubeObject, ignoreKey: string): Relo
   const metadata = objectIn(object.metadata) as Record<string, unknown>;
   const spec = objectIn((object as { readonly spec?: unknown }).spec) as Record<string, unknown>;
   const namespace = textIn(metadata['namespace']);
-  const flag = (field: string): boolean | undefined => switchAt(spec[field], `spec.${field}`, problems);
+  const flag = (field: string): boolean | undefined => switchAt(spec[field], `spec.${field}`, problems, false);
   const report = (problem: ConfigProblem): void => problems.push(problem);
   const autoReloadAll = flag('autoReloadAll') === true;
   const parsed = {
@@ -75,21 +75,18 @@ function parseWatched(value: unknown, autoReloadAll: boolean, problems: Problems
 const isEmpty = (list: unknown): boolean => !isGiven(list) || (Array.isArray(list) && list.length === 0);
 
 function parseNames(value: unknown, path: string, problems: Problems): readonly NamePattern[] {
-  const patterns = wholePatterns(listAt(value, path, problems).map(textIn));
-  for (const [index, { text, error }] of patterns.entries()) {
-    if (error === undefined) continue;
-    const message = `${shown(text)} matches nothing: ${error}; expected a name, or an RE2 regular expression of names`;
+  return wholePatterns(listAt(value, path, problems).map(textIn), (text, fault, index) => {
+    const message = `${shown(text)} ${fault}; expected a name, or an RE2 regular expression of names`;
     problems.push({ path: `${path}[${index}]`, message });
-  }
-  return patterns.filter(({ error }) => error === undefined);
+  });
 }
 
 function parseIgnored(value: unknown, problems: Problems): readonly IgnoredSource[] {
   return listAt(value, 'spec.ignoreResources', problems).flatMap((each, index) => {
     const path = `spec.ignoreResources[${index}]`;
     const { kind, name, namespace } = objectIn(each) as Record<string, unknown>;
-    const known = SOURCE_KINDS.find((row) => row === kind);
-    if (!known) {
+    const known = SOURCE_KINDS.filter((row) => row === kind);
+    if (known.length === 0) {
       const message = `must be one of ${SOURCE_KINDS.join(', ')}, not ${shown(kind ?? '')}`;
       problems.push({ path: `${path}.kind`, message });
     }
@@ -97,16 +94,18 @@ function parseIgnored(value: unknown, problems: Problems): readonly IgnoredSourc
     if (!isName) {
       problems.push({ path: `${path}.name`, message: `must be the name of a source, not ${shown(name ?? '')}` });
     }
-    if (!known || !isName) return [];
-    if (!isGiven(namespace) || namespace === '') return [{ kind: known, name }];
-    const where = namespaceNamed(namespace, `${path}.namespace`, problems);
-    return where === undefined ? [] : [{ kind: known, name, namespace: where }];
+    const isAnywhere = !isGiven(namespace) || namespace === '';
+    const where = isAnywhere ? undefined : namespaceNamed(namespace, `${path}.namespace`, problems);
+    if (!isName) return [];
+    // Without a kind or namespace that can be read, more is left out: nothing is reloaded that was meant to be left out.
+    const kinds = known.length === 0 ? SOURCE_KINDS : known;
+    return kinds.map((of) => ({ kind: of, name, ...(where !== undefined && { namespace: where }) }));
   });
 }
 
 function parseTargets(spec: JsonObject, own: string, problems: Problems): readonly ConfigTarget[] {
   const targeted = objectIn(spec['watchedResources'])['enableTargetedReload'];
-  const enableTargetedReload = switchAt(targeted, `${WATCHED}.enableTargetedReload`, problems) === true;
+  const enableTargetedReload = switchAt(targeted, `${WATCHED}.enableTargetedReload`, problems, true) === true;
   const consequence = 'targets without one of their own are not reloaded';
   const strategies: Strategies = strategiesAt(spec, 'spec', consequence, problems);
   const list = listAt(spec['targets'], 'spec.targets', problems);

@@ -75,7 +75,7 @@ export function parseTarget(
   const reloadStrategy = own.reloadStrategy ?? spec.reloadStrategy;
   const rolloutStrategy = own.rolloutStrategy ?? spec.rolloutStrategy;
   const pausePeriodMs = isEmpty(pausePeriod) ? undefined : period(pausePeriod, `${path}.pausePeriod`, problems);
-  const mustReference = switchAt(requireReference, `${path}.requireReference`, problems) === true;
+  const mustReference = switchAt(requireReference, `${path}.requireReference`, problems, true) === true;
   if (reloadStrategy === UNCLEAR || rolloutStrategy === UNCLEAR || pausePeriodMs === UNCLEAR) return undefined;
   if (rolloutStrategy === 'restart' && !canRestart(ref.kind)) {
     const message = `a ${ref.kind} has no pods that could be replaced one by one: write "rollout"; ${STAYS}`;

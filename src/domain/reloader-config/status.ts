@@ -16,9 +16,8 @@ const MOST_OF_ERROR = 500;
 /** What a ReloaderConfig says about itself. It tells the same as long as the facts are the same, whenever it is asked. */
 export function statusOf(facts: StatusFacts): ReloaderConfigStatus {
   const { config, targets, sources, reloads } = facts;
-  const hashes = sources.flatMap(({ ref, hash }) => (hash === undefined ? [] : [[sourceText(ref), hash] as const]));
-  const listed = hashes.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, MOST_LISTED);
-  const shown = listed.map(([key, hash]) => [key, hash()] as const);
+  const listed = firstListed(sources.flatMap(({ ref, hash }) => (hash === undefined ? [] : [{ ref, hash }])));
+  const shown = listed.map(({ ref, hash }) => [sourceText(ref), hash()] as const);
   return {
     conditions: [available(facts), progressing(facts), degraded(facts)].map((now) => conditionOf(now, facts)),
     observedGeneration: config.generation,
@@ -31,6 +30,15 @@ export function statusOf(facts: StatusFacts): ReloaderConfigStatus {
     }),
     targetCount: targets.length,
   };
+}
+
+/** Of these, the ones that a status lists. */
+export function firstListed<S extends { readonly ref: SourceRef }>(sources: readonly S[]): readonly S[] {
+  const byText = sources.map((source) => [sourceText(source.ref), source] as const);
+  return byText
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .slice(0, MOST_LISTED)
+    .map(([, source]) => source);
 }
 
 /** What a source is called in a status. */

@@ -34,7 +34,7 @@ function written(before: string | undefined, sapCompat = false) {
     const changes = [...state.waiting.keys()].map(change);
     const edit = { env: [], annotations: { [CONFIG_HASH]: hash }, jsonPatch: false };
     state.writeBegan();
-    state.writeAccepted(changes, { changes, edit, strategy: 'env-vars', second: 0, hashBefore }, state.seq + 1);
+    state.writeAccepted(changes, { changes, edit, second: 0, hashBefore }, state.seq + 1);
     version += 1;
     revision += 1;
     world.engine.workloadSeen(world.web(version, { hash, revision }), 'write');

@@ -1,6 +1,6 @@
 import { CONFIG_HASH, LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
-import type { StakaterStrategy } from '../asks/ask.ts';
+import type { StakaterStrategy, Strategy } from '../asks/ask.ts';
 import { ABSENT, type Applied } from '../ledger/applied.ts';
 import { refOf, type SourceId } from '../ledger/source-id.ts';
 import type { Change } from '../outcome/change.ts';
@@ -16,8 +16,6 @@ import type { Comparison } from './transitions.ts';
 export interface OwnWrite {
   readonly changes: readonly Change[];
   readonly edit: TemplateEdit;
-  /** Of Stakater's marks. */
-  readonly strategy: StakaterStrategy;
   /** Second of the decision, by the server's clock. */
   readonly second: number;
   /** The config hash that the template had until then. */
@@ -50,7 +48,7 @@ export function isSettledByMark(
   workload: Workload,
   ref: SourceRef,
   { strategy, applied }: Marked,
-  { compat, sources }: StateRules,
+  { compat, sources }: Pick<StateRules, 'compat' | 'sources'>,
 ): boolean {
   // A restart leaves the template alone: the marks on it are of some earlier time.
   if (strategy === undefined) return false;
@@ -65,11 +63,17 @@ export function isSettledByMark(
 export const markSays = (workload: Workload, ref: SourceRef, marked: Marked, rules: StateRules) =>
   hashSays(workload, ref, rules) ?? (isSettledByMark(workload, ref, marked, rules) ? 'current' : undefined);
 
-/** The marks of our last write to a workload, so that we notice when another writer takes them away. */
+/** A mark of ours in a template, as it was written. */
+interface OwnMark {
+  readonly mark: string;
+  readonly strategy: StakaterStrategy;
+  /** Second of the decision, by the server's clock. */
+  readonly second: number;
+}
+
+/** The marks that we wrote to a template, each with its own strategy, so that we notice when another writer takes one away. */
 export class OwnMarks {
-  readonly #marks = new SparseMap<SourceId, string>();
-  #second = 0;
-  #strategy: StakaterStrategy = 'env-vars';
+  readonly #marks = new SparseMap<SourceId, OwnMark>();
   #hash: OwnHash | undefined;
   /** Data that was taken away from the template and applied a second time. There is no third. */
   readonly #reapplied = new SparseMap<SourceId, Applied>();
@@ -93,25 +97,19 @@ export class OwnMarks {
   wrote(write: OwnWrite, namespace: string): void {
     const { [CONFIG_HASH]: hash } = write.edit.annotations;
     if (hash !== undefined) this.#hash = new OwnHash(hash, write, this.#hash);
-    const changes = write.changes.filter(({ verdict }) => verdict.strategy !== 'config-hash');
-    if (changes.length > 0) this.#marked({ ...write, changes }, namespace);
-  }
-
-  #marked({ changes, edit, strategy, second }: OwnWrite, namespace: string): void {
-    this.#second = second;
-    this.#strategy = strategy;
-    // The annotation has room for one cause only: the last.
-    if (strategy === 'annotations') this.#marks.clear();
-    const noted = strategy === 'annotations' ? changes.slice(-1) : changes;
-    // Of two sources that share a variable the last one has it.
-    const marks = new Map(noted.map((change) => [variableName(change.ref.kind, change.ref.name), change]));
+    // The annotation has room for one cause only, and of two sources that share a variable the last one has it.
+    const written = new Map(write.changes.map((change) => [placeOf(change.ref, change.verdict.strategy), change]));
+    const places = new Set([...write.edit.env.map(({ variable }) => variable), ...written.keys()]);
     // What we took away or wrote over ourselves, nobody else did.
-    const ours = new Set([...edit.env.map(({ variable }) => variable), ...marks.keys()]);
-    for (const id of this.#marks.entries.keys()) {
-      const { kind, name } = refOf(id, namespace);
-      if (ours.has(variableName(kind, name))) this.#marks.delete(id);
+    for (const [id, { strategy }] of this.#marks.entries) {
+      if (places.has(placeOf(refOf(id, namespace), strategy))) this.#marks.delete(id);
     }
-    for (const { id, mark } of marks.values()) if (mark !== undefined) this.#marks.set(id, mark);
+    for (const { id } of write.changes) this.#marks.delete(id);
+    for (const { id, mark, verdict } of written.values()) {
+      const { strategy } = verdict;
+      if (mark !== undefined && strategy !== 'config-hash')
+        this.#marks.set(id, { mark, strategy, second: write.second });
+    }
   }
 
   /** Somebody edited the template: what was given up may go now. Marks on a template that is new are nobody's to restore. */
@@ -123,34 +121,25 @@ export class OwnMarks {
     this.#hash = undefined;
   }
 
+  /** Every pod is of the template that carries the marks: whoever takes them away from now on undoes nothing. */
+  arrived(): void {
+    for (const id of [...this.#marks.entries.keys(), ...(this.#hash?.ids ?? [])]) this.#reapplied.delete(id);
+    this.#marks.clear();
+    this.#hash = undefined;
+  }
+
   /** Another leader may have written since. */
   forget(): void {
     for (const noted of [this.#marks, this.#reapplied, this.#givenUp]) noted.clear();
     this.#hash = undefined;
   }
 
-  /** Marks that are gone although the template is the same: applied once more, then never again. Told once. */
-  taken(workload: Workload, rules: StateRules): TakenMarks {
-    const again: SourceRef[] = [];
-    const givenUp: SourceRef[] = [];
-    for (const id of this.#takeLost(workload, rules)) {
-      const ref = refOf(id, workload.ref.namespace);
-      const current = rules.sources.current(ref);
-      const isAgain = this.#reapplied.get(id) !== current;
-      (isAgain ? again : givenUp).push(ref);
-      if (isAgain) this.#reapplied.set(id, current);
-      else this.#givenUp.set(id, true);
-    }
-    return { again, givenUp };
-  }
-
-  /** Sources whose mark is gone, each of them once. */
-  #takeLost(workload: Workload, rules: StateRules): Iterable<SourceId> {
+  /** Sources whose mark is gone although the template is the same. Each of them once. */
+  takeLost(workload: Workload, rules: StateRules): ReadonlySet<SourceId> {
     const lost = new Set<SourceId>();
-    for (const [id, mark] of this.#marks.entries) {
+    for (const [id, own] of this.#marks.entries) {
       const ref = refOf(id, workload.ref.namespace);
-      const isLost = this.#isTaken(workload, ref, mark) && !isMarked(workload, ref, this.#strategy, rules.sources);
-      if (isLost) lost.add(id);
+      if (isTaken(workload, ref, own) && !isMarked(workload, ref, own.strategy, rules.sources)) lost.add(id);
     }
     for (const id of lost) this.#marks.delete(id);
     if (!this.#hash?.isTaken(workload, rules)) return lost;
@@ -159,13 +148,34 @@ export class OwnMarks {
     return new Set([...lost, ...ids]);
   }
 
-  #isTaken(workload: Workload, ref: SourceRef, mark: string): boolean {
-    if (this.#strategy === 'env-vars') {
-      const carries = carriesMark(workload, ref, mark, 'env-vars');
-      return carries === 'missing' || carries === 'different';
+  /** What was undone is applied once more, then never again. */
+  undone(ids: Iterable<SourceId>, { ref: { namespace } }: Workload, { sources }: StateRules): TakenMarks {
+    const again: SourceRef[] = [];
+    const givenUp: SourceRef[] = [];
+    for (const id of ids) {
+      const ref = refOf(id, namespace);
+      const current = sources.current(ref);
+      const isAgain = this.#reapplied.get(id) !== current;
+      (isAgain ? again : givenUp).push(ref);
+      if (isAgain) this.#reapplied.set(id, current);
+      else this.#givenUp.set(id, true);
     }
-    // A later reload, whoever made it and whatever for, brought newer pods.
-    const text = workload.templateAnnotations[LAST_RELOADED_FROM];
-    return text === undefined || (parseLastReloadedFrom(text)?.observedAt ?? 0) < this.#second;
+    return { again, givenUp };
   }
+}
+
+/** Where in a template a mark stands: the name of a variable or of an annotation. */
+function placeOf({ kind, name }: SourceRef, strategy: Strategy): string {
+  if (strategy === 'config-hash') return CONFIG_HASH;
+  return strategy === 'annotations' ? LAST_RELOADED_FROM : variableName(kind, name);
+}
+
+function isTaken(workload: Workload, ref: SourceRef, { mark, strategy, second }: OwnMark): boolean {
+  if (strategy === 'env-vars') {
+    const carries = carriesMark(workload, ref, mark, strategy);
+    return carries === 'missing' || carries === 'different';
+  }
+  // A later reload, whoever made it and whatever for, brought newer pods.
+  const text = workload.templateAnnotations[LAST_RELOADED_FROM];
+  return text === undefined || (parseLastReloadedFrom(text)?.observedAt ?? 0) < second;
 }

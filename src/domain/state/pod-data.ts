@@ -49,7 +49,7 @@ export class PodData {
   constructor(workload: Workload, born: number | undefined, foundAfter: number, rules: StateRules) {
     this.#rules = rules;
     this.#namespace = workload.ref.namespace;
-    this.templates = new RecentTemplates(workload, born ?? foundAfter);
+    this.templates = new RecentTemplates(workload, born ?? foundAfter, born !== undefined);
     this.#template = born === undefined ? UNKNOWN_TIME : { after: born, upTo: born };
     this.#replaced = { from: born ?? 0, to: workload.isRolledOut ? 0 : Number.POSITIVE_INFINITY };
   }
@@ -60,6 +60,12 @@ export class PodData {
 
   templateWritten(when: TemplateTime): void {
     this.#template = when;
+  }
+
+  /** Whether pods that are older than the present template may be among those that it keeps. */
+  mayKeepOlder(workload: Workload): boolean {
+    const isNew = this.#template.isReturn !== true && !this.templates.mayHaveEarlier;
+    return !isNew || this.#rules.lendsTemplate(workload);
   }
 
   rolloutBegan(after: number): void {

@@ -34,12 +34,15 @@ export class RecentTemplates {
   /** Its kind says when no pods of earlier templates are left. */
   readonly #tellsRollout: boolean;
   #unseenAfter: number | undefined;
+  /** Pods of templates from before our time may be left: it was found in the middle of a rollout, or nobody tells. */
+  #mayHaveEarlier: boolean;
   /** The revision that its controller will count as soon as it has seen the newest template. */
   #revisionDue: string | undefined;
 
-  constructor(workload: Workload, since: number) {
+  constructor(workload: Workload, since: number, isBorn: boolean) {
     this.#seen = [templateOf(workload, since)];
     this.#tellsRollout = tellsRollout(workload.ref.kind);
+    this.#mayHaveEarlier = !this.#tellsRollout || !(isBorn || workload.isRolledOut);
   }
 
   get newest(): SeenTemplate | undefined {
@@ -52,6 +55,10 @@ export class RecentTemplates {
    */
   get unseenAfter(): number | undefined {
     return this.#unseenAfter;
+  }
+
+  get mayHaveEarlier(): boolean {
+    return this.#mayHaveEarlier;
   }
 
   /** Whether there may be pods of a template that an edit would make. */
@@ -101,6 +108,7 @@ export class RecentTemplates {
   onlyNewestLeft(): void {
     this.#seen.splice(0, this.#seen.length - 1);
     this.#unseenAfter = undefined;
+    this.#mayHaveEarlier = false;
   }
 
   /** Others may have come and gone after a version, unless every pod is known to be of the present one. */

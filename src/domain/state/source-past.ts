@@ -2,6 +2,7 @@ import type { SourceRef } from '../../api/sources.ts';
 import type { ListedSources } from '../config-hash/config-hash.ts';
 import type { Applied } from '../ledger/applied.ts';
 import type { Source } from '../source/source.ts';
+import type { Workload } from '../workload/workload.ts';
 
 /** What a workload's state asks about sources. A version is a resource version of the server. */
 export interface SourcePast {
@@ -26,9 +27,12 @@ export interface StateRules {
   /** Whether the server counts the versions of all kinds in one row: only then do they tell what came first. */
   readonly sharedVersions: () => boolean;
   readonly sources: SourcePast;
+  /** Whether another workload has borrowed its template, and has pods of it: of these its own status says nothing. */
+  readonly lendsTemplate: (workload: Workload) => boolean;
   /** The config hash of what is listed; undefined if not all of it is known. */
   readonly configHash: (listed: ListedSources, namespace: string) => string | undefined;
 }
 
 /** Whether versions can tell what came first. Upstream does not ask. */
-export const isOrdered = ({ compat, sharedVersions }: StateRules): boolean => !compat && sharedVersions();
+export const isOrdered = ({ compat, sharedVersions }: Pick<StateRules, 'compat' | 'sharedVersions'>): boolean =>
+  !compat && sharedVersions();

@@ -58,7 +58,7 @@ export function templateSeen(parts: TemplateParts, sighting: TemplateSighting): 
 /**
  * The template is another than before, so there will be new pods, and they start with what the sources held at that moment.
  * Unless it is one that was there before: then pods from that time may still be running, and new ones beside them. Nor does
- * a template without our mark prove anything: it may be older than all that we know.
+ * a template without our mark prove anything while there may be pods from before our time.
  */
 function templateReplaced(parts: TemplateParts, sighting: TemplateSighting): TemplateNews {
   const { pods, marks, rules } = parts;
@@ -68,17 +68,14 @@ function templateReplaced(parts: TemplateParts, sighting: TemplateSighting): Tem
   const known = templates.replace(after, when.after, pods.applied);
   const isEdited = before.templateDigest !== after.templateDigest;
   if (isEdited) marks.templateEdited(known.length === 0);
+  if (kindNamed(after.ref.kind)?.effect !== 'patch') return NO_NEWS;
   const isReturn = known.length > 0 || (!isOurs && templates.unseenAfter !== undefined);
-  const replacesPods = kindNamed(after.ref.kind)?.effect === 'patch';
-  if (isReturn && replacesPods) pods.returned(known, when);
+  if (isReturn) pods.returned(known, when);
+  else pods.templateWritten(isOrdered(rules) ? when : UNKNOWN_TIME);
   const taken = isOurs || pods.isWriting ? NONE : noticeRevert(parts, after);
   const isReverted = isTaken(taken);
-  if (!replacesPods || isReturn || (isReverted && !isEdited)) {
-    return { isLedgerMoved: isReverted || (isReturn && replacesPods), taken };
-  }
-  pods.templateWritten(isOrdered(rules) ? when : UNKNOWN_TIME);
-  if (isOrdered(rules)) pods.replaced();
-  return { isLedgerMoved: isReverted || !isOurs, taken };
+  if (!isReturn && !isReverted && isOrdered(rules)) pods.replaced();
+  return { isLedgerMoved: isReturn || isReverted || !isOurs, taken };
 }
 
 /** When a template was written, and whether by us or by another leader of ours. */
@@ -91,10 +88,14 @@ function writingOf({ before, after, by, moment, news }: TemplateSighting) {
   return { when, isOurs: by === 'write' || record !== undefined };
 }
 
-/** Our marks may be gone though the template is the same: another writer undid the rollout. */
+/**
+ * Our marks may be gone though the template is the same. If the template without them keeps pods that are older than the
+ * change, another writer undid the rollout. If it keeps none, its pods are all new, and a missing mark says nothing.
+ */
 export function noticeRevert({ pods, marks, rules }: TemplateParts, workload: Workload): TakenMarks {
-  const taken = marks.taken(workload, rules);
-  if (!isTaken(taken)) return taken;
+  const lost = marks.takeLost(workload, rules);
+  if (lost.size === 0 || !(goesByMarks(rules) || pods.mayKeepOlder(workload))) return NONE;
+  const taken = marks.undone(lost, workload, rules);
   const version = Number(workload.resourceVersion);
   pods.returned([], { after: version, upTo: version });
   // Last, whatever the order of versions says about the pods: a mark that is missing is to be written again.
@@ -102,5 +103,8 @@ export function noticeRevert({ pods, marks, rules }: TemplateParts, workload: Wo
     pods.applied.set(sourceId(ref, workload.ref.namespace), UNKNOWN);
   return taken;
 }
+
+/** A missing mark is written again, whatever the pods have: as upstream, or because no order says what they have. */
+export const goesByMarks = (rules: StateRules): boolean => rules.sapCompat || !isOrdered(rules);
 
 export const isTaken = ({ again, givenUp }: TakenMarks): boolean => again.length + givenUp.length > 0;

@@ -46,7 +46,7 @@ function play() {
     const before = look;
     const written = next({ mark: changes[0]?.current ?? '' });
     if (isUndone) state.seen(next(before), { by: 'watch', completeUpTo: 0, ...NEWS });
-    state.writeAccepted(changes, { changes, edit, strategy: 'env-vars', second: version }, state.seq + 1);
+    state.writeAccepted(changes, { changes, edit, second: version }, state.seq + 1);
     if (!isUndone) state.seen(written, { by: 'write', completeUpTo: 0, ...NEWS });
     state.settled(changes, state.seq);
     state.noticeRevert();

@@ -10,7 +10,7 @@ import { type KeptReloads, OwnReloads } from './own-reloads.ts';
 import { PodData, type TemplateTime } from './pod-data.ts';
 import type { RecentTemplates } from './recent-templates.ts';
 import { isOrdered, type StateRules } from './source-past.ts';
-import { isTaken, noticeRevert, templateSeen } from './template-changes.ts';
+import { goesByMarks, isTaken, noticeRevert, templateSeen } from './template-changes.ts';
 import type { Adopted, Comparison, Movement, Recalled, Sighting } from './transitions.ts';
 import { WaitingChanges } from './waiting-changes.ts';
 
@@ -140,8 +140,15 @@ export class WorkloadState {
     if (before.fullTemplateDigest !== workload.fullTemplateDigest) this.#pods.podsChange();
     if (isEdited && sighting.by !== 'write') this.#isBlocked = false;
     if (isSpec) this.#effects.note(templateSeen(this.#parts, { ...sighting, before, after: workload, moment }));
-    if (isComplete) this.#pods.templates.onlyNewestLeft();
+    if (isComplete) this.#allReplaced();
     return { moment, isSpec, isEdited, isComplete };
+  }
+
+  /** Every pod is of the present template. */
+  #allReplaced(): void {
+    if (this.#rules.lendsTemplate(this.#workload)) return;
+    this.#pods.templates.onlyNewestLeft();
+    if (!goesByMarks(this.#rules)) this.#marks.arrived();
   }
 
   /** A source against what the pods run with, after all that is known about them: a difference waits. */

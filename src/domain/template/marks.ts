@@ -1,8 +1,10 @@
 import { LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import { listIn, objectIn, textIn } from '../../api/json.ts';
 import { SOURCE_TYPE, type SourceKind, type SourceRef } from '../../api/sources.ts';
-import { namedIn, type StakaterStrategy } from '../asks/ask.ts';
-import type { ContainerView, MarkVar, Workload } from '../workload/workload.ts';
+import type { StakaterStrategy, Wants } from '../asks/ask.ts';
+import { indexOnce, WORTH_AN_INDEX } from '../index-once.ts';
+import { referenceTo } from '../workload/references.ts';
+import type { ContainerView, MarkVar, Reference, Workload } from '../workload/workload.ts';
 
 const VARIABLE = /^STAKATER_.*_(?:CONFIGMAP|SECRET|SECRETPROVIDERCLASS)$/;
 const SHA1 = /^[0-9a-f]{40}$/;
@@ -70,9 +72,17 @@ export function parseLastReloadedFrom(text: string): LastReloadedFrom | undefine
   };
 }
 
+/** The first of each name. */
+const marksByName = indexOnce(
+  (marks: readonly MarkVar[]) => new Map(marks.toReversed().map((mark) => [mark.name, mark])),
+);
+
 /** The first variable of this name in a container: the one that upstream looks at. */
 export function markIn(container: ContainerView | undefined, variable: string): MarkVar | undefined {
-  return container?.marks.find((mark) => mark.name === variable);
+  if (!container || container.marks.length < WORTH_AN_INDEX) {
+    return container?.marks.find((mark) => mark.name === variable);
+  }
+  return marksByName(container.marks).get(variable);
 }
 
 /**
@@ -95,7 +105,7 @@ export function carriesMark(
   }
   const variable = variableName(ref.kind, ref.name);
   if (sharesVariable(workload, ref, variable)) return 'shared-name';
-  const use = workload.references.find((reference) => reference.kind === ref.kind && reference.name === ref.name);
+  const use = referenceTo(workload.references, ref);
   // A mark in another container was written when the source was used there.
   const places = [workload.containers[use?.container ?? 0], ...workload.containers];
   const found = places.map((container) => markIn(container, variable)).find((entry) => entry !== undefined);
@@ -104,10 +114,38 @@ export function carriesMark(
 }
 
 /** The texts of all elements count, not only the literal ones: a plain name with dots is a pattern too. */
-function sharesVariable(workload: Workload, ref: SourceRef, variable: string): boolean {
-  const names = [
-    ...workload.references.filter((reference) => reference.kind === ref.kind).map((reference) => reference.name),
-    ...namedIn(workload.intent.asks).flatMap(({ kind, pattern }) => (kind === ref.kind ? pattern.text : [])),
-  ];
-  return names.some((name) => name !== ref.name && variableName(ref.kind, name) === variable);
+function sharesVariable({ references, intent }: Workload, { kind, name }: SourceRef, variable: string): boolean {
+  const isOther = (other: string): boolean => other !== name && variableName(kind, other) === variable;
+  const hasOther = (names = NOBODY): boolean => names.size > (names.has(name) ? 1 : 0);
+  const isUsed =
+    references.length < WORTH_AN_INDEX
+      ? references.some((each) => each.kind === kind && isOther(each.name))
+      : hasOther(referencesByVariable(references).get(variable));
+  return (
+    isUsed ||
+    intent.asks.some(({ wants }) => {
+      if (wants.what !== 'named' || wants.kind !== kind) return false;
+      if (wants.patterns.length < WORTH_AN_INDEX) return wants.patterns.some(({ text }) => isOther(text));
+      return hasOther(patternsByVariable(wants).get(variable));
+    })
+  );
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+const referencesByVariable = indexOnce((references: readonly Reference[]) => byVariable(references));
+
+const patternsByVariable = indexOnce(({ kind, patterns }: Extract<Wants, { readonly what: 'named' }>) =>
+  byVariable(patterns.map(({ text }) => ({ kind, name: text }))),
+);
+
+/** By the variable that carries their marks, the names of sources. */
+function byVariable(sources: readonly Pick<SourceRef, 'kind' | 'name'>[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { kind, name } of sources) {
+    const variable = variableName(kind, name);
+    const names = found.get(variable) ?? new Set();
+    found.set(variable, names.add(name));
+  }
+  return found;
 }

@@ -23,22 +23,21 @@ const change = fc.record({
   ref: names.map((name) => ({ kind: 'ConfigMap' as const, namespace: 'shop', name })),
   container: fc.constantFrom(0, 1),
   mark: fc.oneof(mark, fc.constant('deleted')),
+  strategy: fc.constantFrom('env-vars' as const, 'annotations' as const),
 });
 const situation = fc.record({
   containers: fc.tuple(env, env),
   template,
   metadata: fc.option(fc.constant({ own: 'x' }), { nil: undefined }),
   changes: fc.array(change, { maxLength: 4 }),
-  strategy: fc.constantFrom('env-vars' as const, 'annotations' as const),
   compat: fc.boolean(),
 });
 type Situation = typeof situation extends fc.Arbitrary<infer T> ? T : never;
 
-function edited(kind: KindName, { containers, changes, strategy, compat, ...given }: Situation) {
+function edited(kind: KindName, { containers, changes, compat, ...given }: Situation) {
   const pod = { containers: containers.map((list, index) => ({ name: `c${index}`, ...(list ? { env: list } : {}) })) };
   const object = objectOf({ kind, pod, template: given.template, metadata: given.metadata });
   const options = {
-    strategy,
     compat,
     observedAt: 1,
     usedOrNamed: (name: string) => name !== 'STAKATER_OLD_SECRET',

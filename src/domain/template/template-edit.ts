@@ -11,6 +11,7 @@ export interface NewMark {
   /** The container that the verdict chose. */
   readonly container: number;
   readonly mark: string | 'deleted';
+  readonly strategy: StakaterStrategy;
 }
 
 /** One variable of one container. */
@@ -33,7 +34,6 @@ export interface TemplateEdit {
 }
 
 export interface EditOptions {
-  readonly strategy: StakaterStrategy;
   readonly compat: boolean;
   /** The mark of SAP's: one for all that changed and is listed. Undefined: nothing of that. */
   readonly configHash?: string | undefined;
@@ -56,9 +56,10 @@ export function editTemplate(
   marks: readonly NewMark[],
   options: EditOptions,
 ): TemplateEdit | undefined {
-  const fresh = marks.filter((mark) => !(options.compat && isKnownClass(workload, mark, options.strategy)));
-  const env = options.strategy === 'env-vars' ? envEdits(workload, fresh) : [];
-  const cause = options.strategy === 'annotations' ? causeOf(workload, fresh, options.observedAt) : {};
+  const fresh = marks.filter((mark) => !(options.compat && isKnownClass(workload, mark)));
+  const by = (strategy: StakaterStrategy) => fresh.filter((mark) => mark.strategy === strategy);
+  const env = envEdits(workload, by('env-vars'));
+  const cause = causeOf(workload, by('annotations'), options.observedAt);
   const annotations = { ...cause, ...hashOf(workload, options) };
   const differs = env.length > 0 || Object.keys(annotations).length > 0;
   const left = options.compat ? [] : orphans(workload, env, options);
@@ -117,7 +118,7 @@ function orphans(workload: Workload, env: readonly EnvEdit[], options: EditOptio
  * Stakater: every pod has a status of its class, so the same rotation is seen once per pod. From the second pod on it is
  * recognised by the variable in whichever container comes first, or by name and hash anywhere in the annotation.
  */
-function isKnownClass(workload: Workload, { ref, mark }: NewMark, strategy: StakaterStrategy): boolean {
+function isKnownClass(workload: Workload, { ref, mark, strategy }: NewMark): boolean {
   if (ref.kind !== 'SecretProviderClass' || mark === 'deleted') return false;
   if (strategy === 'annotations') {
     const text = workload.templateAnnotations[LAST_RELOADED_FROM] ?? '';

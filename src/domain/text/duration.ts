@@ -15,8 +15,12 @@ const TERMS = /([\d.]+)([^\d.]+)/g;
 /** A Go duration is a signed 64-bit number of nanoseconds. */
 const LIMIT_MS = Number(2n ** 63n) / 1e6;
 
+/** Nobody writes more, and an expression with so many terms could take the stack. */
+const LONGEST = 1000;
+
 /** Milliseconds of a Go duration such as `1h30m`, `-2.5s` or `0`; undefined if the text is none (`5`, `1d`). */
 export function parseDuration(text: string): number | undefined {
+  if (text.length > LONGEST) return undefined;
   if (/^[-+]?0$/.test(text)) return 0;
   if (!WHOLE.test(text)) return undefined;
   let total = 0;

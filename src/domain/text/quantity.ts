@@ -5,7 +5,7 @@ const FACTORS: Readonly<Record<string, number>> = { ...DECIMAL, ...BINARY };
 /** The number that a Kubernetes quantity like `256Mi`, `1.5G` or `2e3` stands for; undefined if the text is none. */
 export function parseQuantity(text: string): number | undefined {
   const [, digits = '', exponent, suffix = ''] =
-    /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/.exec(text) ?? [];
+    /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/.exec(text) ?? [];
   if (digits === '') return undefined;
   return Number(`${digits}${exponent ?? ''}`) * (FACTORS[suffix] ?? 1);
 }

@@ -1,4 +1,6 @@
 import { listIn, objectIn, textIn } from '../../api/json.ts';
+import { indexOnce, WORTH_AN_INDEX } from '../index-once.ts';
+import { quote } from './quote.ts';
 import { isSubdomain } from './subdomain.ts';
 
 /** Kubernetes label selectors: `k`, `!k`, `k=v`, `k==v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k>1`, `k<1`. */
@@ -12,9 +14,10 @@ export interface Requirement {
 export type Selector = readonly Requirement[];
 
 const WORD = String.raw`[^\s=!(),<>]+`;
+/** Of a text without blanks around it. */
 const REQUIREMENT = new RegExp(
-  String.raw`^\s*(?:!\s*(?<absent>${WORD})|(?<key>${WORD})` +
-    String.raw`(?:\s*(?<sign>==?|!=|[<>])\s*(?<value>${WORD})?|\s+(?<set>in|notin)\s*\((?<values>[^()]*)\))?)\s*$`,
+  String.raw`^(?:!\s*(?<absent>${WORD})|(?<key>${WORD})` +
+    String.raw`(?:\s*(?<sign>==?|!=|[<>])(?:\s*(?<value>${WORD}))?|\s+(?<set>in|notin)\s*\((?<values>[^()]*)\))?)$`,
 );
 const FORMS = 'k, !k, k=v, k!=v, k in (a,b), k notin (a,b), k>1 or k<1';
 
@@ -22,14 +25,29 @@ export function parseSelector(text: string): { readonly selector: Selector } | {
   if (text.trim() === '') return { selector: [] };
   const selector: Requirement[] = [];
   // The commas inside `in (a,b)` separate values.
-  for (const part of text.split(/,(?![^()]*\))/)) {
+  for (const part of requirementsIn(text)) {
     const requirement = requirementIn(part);
-    if (requirement === undefined) return { error: `expected ${FORMS} and not ${JSON.stringify(part.trim())}` };
+    if (requirement === undefined) return { error: `expected ${FORMS} and not ${JSON.stringify(part)}` };
     const error = requirementProblem(requirement);
     if (error !== undefined) return { error };
     selector.push(requirement);
   }
   return { selector };
+}
+
+function requirementsIn(text: string): readonly string[] {
+  const parts: string[] = [];
+  let from = 0;
+  let isInside = false;
+  for (let at = 0; at <= text.length; at += 1) {
+    if (text[at] === '(') isInside = true;
+    else if (text[at] === ')') isInside = false;
+    const isEnd = at === text.length || (text[at] === ',' && !isInside);
+    if (!isEnd) continue;
+    parts.push(text.slice(from, at).trim());
+    from = at + 1;
+  }
+  return parts;
 }
 
 function requirementIn(part: string): Requirement | undefined {
@@ -58,15 +76,20 @@ function satisfies({ operator, values }: Requirement, value: string | undefined)
     case '!':
       return value === undefined;
     case 'in':
-      return value !== undefined && values.includes(value);
+      return value !== undefined && isAmong(values, value);
     case 'notin':
-      return value === undefined || !values.includes(value);
+      return value === undefined || !isAmong(values, value);
     case '>':
       return value !== undefined && INTEGER.test(value) && BigInt(value) > BigInt(bound);
     case '<':
       return value !== undefined && INTEGER.test(value) && BigInt(value) < BigInt(bound);
   }
 }
+
+const isAmong = (values: readonly string[], value: string): boolean =>
+  values.length < WORTH_AN_INDEX ? values.includes(value) : setOf(values).has(value);
+
+const setOf = indexOnce((values: readonly string[]) => new Set(values));
 
 const INTEGER = /^[-+]?\d{1,18}$/;
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
@@ -79,16 +102,16 @@ function keyProblem({ key }: Requirement): string | undefined {
   const slash = key.indexOf('/');
   const prefix = key.slice(0, Math.max(slash, 0));
   const prefixed = slash < 0 || isSubdomain(prefix);
-  return prefixed && NAME.test(key.slice(slash + 1)) ? undefined : `"${key}" is no label key`;
+  return prefixed && NAME.test(key.slice(slash + 1)) ? undefined : `${quote(key)} is no label key`;
 }
 
 function valueProblem({ key, operator, values }: Requirement): string | undefined {
   if (operator === '>' || operator === '<') {
     const odd = values.find((value) => !INTEGER.test(value));
-    return odd === undefined ? undefined : `"${key}" can only be compared with a whole number, not "${odd}"`;
+    return odd === undefined ? undefined : `${quote(key)} can only be compared with a whole number, not ${quote(odd)}`;
   }
   const odd = values.find((value) => value !== '' && !NAME.test(value));
-  return odd === undefined ? undefined : `"${odd}" is no label value`;
+  return odd === undefined ? undefined : `${quote(odd)} is no label value`;
 }
 
 const OPERATORS: ReadonlyMap<string, (key: string, values: string) => string> = new Map([

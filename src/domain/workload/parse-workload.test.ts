@@ -58,6 +58,14 @@ test('the states of kinds', () => {
   expect(parse('Job', owned).owner).toEqual({ kind: 'CronJob', name: 'nightly' });
 });
 
+test.each([
+  ['7', 'r7'],
+  ['x', 'g0'],
+  ['9'.repeat(200_000), 'g0'],
+])('a revision is a number that a controller counts, and no text of a tenant: %.9s', (count, revision) => {
+  expect(workloadOf({ metadata: { 'deployment.kubernetes.io/revision': count } }).revision).toBe(revision);
+});
+
 test('the template of a CronJob is the one of its pods', () => {
   const workload = workloadOf({ kind: 'CronJob', template: { [DEFAULT_KEYS.auto]: 'true' } });
   expect(workload.containers).toHaveLength(1);

@@ -1,5 +1,6 @@
 import { listIn, objectIn, textIn } from '../../api/json.ts';
 import type { SourceKind } from '../../api/sources.ts';
+import { indexOnce, WORTH_AN_INDEX } from '../index-once.ts';
 import type { Reference } from './workload.ts';
 
 type Named = Pick<Reference, 'kind' | 'name'>;
@@ -15,13 +16,13 @@ export function referencesOf(template: unknown, compat: boolean): readonly Refer
   const containers = listIn(spec['containers']);
   const initContainers = listIn(spec['initContainers']);
   const first = containers.length > 0 ? 0 : undefined;
+  const mounting = firstToMount(containers);
+  const initMounting = firstToMount(initContainers);
   const placeOf = (volume: unknown): Pick<Reference, 'via' | 'container'> => {
     const name = textIn(objectIn(volume)['name']);
-    const mounts = (entry: unknown) =>
-      listIn(objectIn(entry)['volumeMounts']).some((mount) => objectIn(mount)['name'] === name);
-    const container = containers.findIndex(mounts);
-    if (container >= 0) return { via: 'volume', container };
-    if (initContainers.some(mounts)) return { via: 'init-volume', container: first };
+    const container = mounting.get(name);
+    if (container !== undefined) return { via: 'volume', container };
+    if (initMounting.has(name)) return { via: 'init-volume', container: first };
     return { via: 'unmounted-volume', container: undefined };
   };
 
@@ -41,14 +42,28 @@ export function referencesOf(template: unknown, compat: boolean): readonly Refer
   ]);
 }
 
+/** By the name of a volume, the first container that mounts it. */
+function firstToMount(containers: readonly unknown[]): ReadonlyMap<unknown, number> {
+  const found = new Map<unknown, number>();
+  for (const [container, entry] of containers.entries()) {
+    for (const mount of listIn(objectIn(entry)['volumeMounts'])) {
+      const { name } = objectIn(mount) as Record<string, unknown>;
+      if (!found.has(name)) found.set(name, container);
+    }
+  }
+  return found;
+}
+
 const at =
   (via: Reference['via'], container: number | undefined) =>
   (source: Named): Reference => ({ ...source, via, container });
 
+const idOf = ({ kind, name }: Named): string => `${kind}/${name}`;
+
 function firstOfEach(references: readonly Reference[]): readonly Reference[] {
   const found = new Map<string, Reference>();
   for (const reference of references) {
-    const id = `${reference.kind}/${reference.name}`;
+    const id = idOf(reference);
     if (!found.has(id)) found.set(id, reference);
   }
   return [...found.values()];
@@ -80,4 +95,12 @@ function sourcesOfEnv(container: unknown): Named[] {
 function eitherIn(holder: unknown, configMap: string, secret: string): Named[] {
   const members = objectIn(holder);
   return [...named('ConfigMap', members[configMap]), ...named('Secret', members[secret])];
+}
+
+const byName = indexOnce((references: readonly Reference[]) => new Map(references.map((each) => [idOf(each), each])));
+
+/** The reference to a source, if the pod template names it. */
+export function referenceTo(references: readonly Reference[], source: Named): Reference | undefined {
+  if (references.length >= WORTH_AN_INDEX) return byName(references).get(idOf(source));
+  return references.find(({ kind, name }) => kind === source.kind && name === source.name);
 }

@@ -2,13 +2,16 @@ import { type JsonObject, objectAt, objectIn } from '../../api/json.ts';
 import type { KindName, WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
 
+const COUNT = /^\d{1,15}$/;
+
 /**
  * Tells one rollout of a workload from another: the number that its controller counts, or the generation of its spec, which
  * changes with a scale as well.
  */
 export function revisionOf(kind: WorkloadKind, { metadata }: KubeObject): string {
   const counted = kind.revision === undefined ? undefined : metadata?.annotations?.[kind.revision];
-  return counted === undefined ? `g${metadata?.generation ?? 0}` : `r${counted}`;
+  // Whoever may annotate a workload may write anything there, of any length.
+  return counted !== undefined && COUNT.test(counted) ? `r${counted}` : `g${metadata?.generation ?? 0}`;
 }
 
 /** The revision after one more change, of the template or only of the spec beside it. */
@@ -54,7 +57,11 @@ export function isRolledOut({ kind }: WorkloadKind, object: KubeObject): boolean
   const { spec, status } = object as { readonly spec?: unknown; readonly status?: unknown };
   const isComplete = ROLLED_OUT[kind];
   if (status === undefined || isComplete === undefined) return true;
-  return isObserved(object) && isComplete(objectIn(status), countIn(objectIn(spec)['replicas'], 1));
+  const { replicas, paused } = objectIn(spec);
+  const wanted = countIn(replicas, 1);
+  // While it is paused there are no pods of the new template, and a scale brings more of the old one.
+  if (paused === true && wanted === 0) return false;
+  return isObserved(object) && isComplete(objectIn(status), wanted);
 }
 
 function isObserved(object: KubeObject): boolean {

@@ -32,14 +32,16 @@ export interface ElectionOptions {
   readonly onLeading: (lease: HeldLease) => void;
   /** The lease is lost: nothing may be written any more. Not called when it is released. */
   readonly onLost: () => void;
-  /** Called with the new holder, perhaps ourselves; '' when there is none. */
-  readonly onHolder?: ((identity: string) => void) | undefined;
+  /** Called with the new holder, perhaps ourselves; '' when there is none. Without a renewal its lease ends after so long. */
+  readonly onHolder?: ((identity: string, leaseMs: number) => void) | undefined;
   /** Reading or writing the lease failed; it is retried. */
   readonly onError?: ((error: KubeError) => void) | undefined;
 }
 
 // client-go's defaults, so that upstream's leaders and ours can take over from each other.
 const LEASE_SECONDS = 15;
+// The field is an int32: the server refuses what is beyond it, and then nobody could take the lease any more.
+const MAX_TRANSITIONS = 2 ** 31 - 1;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2000;
 // If a connection hangs, there must be time for a second attempt.
@@ -243,7 +245,7 @@ class Election {
       leaseDurationSeconds: LEASE_SECONDS,
       renewTime: now,
       acquireTime: ours ? (old?.spec?.acquireTime ?? now) : now,
-      leaseTransitions: (old?.spec?.leaseTransitions ?? 0) + (old && !ours ? 1 : 0),
+      leaseTransitions: Math.min((old?.spec?.leaseTransitions ?? 0) + (old && !ours ? 1 : 0), MAX_TRANSITIONS),
     };
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } };
     this.#observe(
@@ -267,7 +269,7 @@ class Election {
     const holder = lease?.spec?.holderIdentity ?? '';
     if (holder === this.#holder) return;
     this.#holder = holder;
-    this.#options.onHolder?.(holder);
+    this.#options.onHolder?.(holder, this.#leaseMs());
   }
 
   #isOurs(): boolean {
@@ -280,7 +282,12 @@ class Election {
   }
 
   #expiresAt(): number {
-    return this.#seenAt + (this.#lease?.spec?.leaseDurationSeconds ?? LEASE_SECONDS) * 1000;
+    return this.#seenAt + this.#leaseMs();
+  }
+
+  /** What the lease says of itself counts, however long: its holder may be alive all that time. */
+  #leaseMs(): number {
+    return (this.#lease?.spec?.leaseDurationSeconds ?? LEASE_SECONDS) * 1000;
   }
 
   #report(error: unknown): void {

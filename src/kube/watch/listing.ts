@@ -6,12 +6,13 @@ import { KubeError } from '../kube-error.ts';
 import { query, resourcePath } from '../resource-path.ts';
 import { delayAfter } from '../retry-transient.ts';
 import { localError } from '../wire/call-errors.ts';
-import type { Erasable } from '../wire/secret-json.ts';
-import type { Call, Transport } from '../wire/transport.ts';
+import type { Answer, Call, Transport } from '../wire/transport.ts';
+import { MAX_PAGE_BYTES, PageSize } from './page-size.ts';
 
 export interface ListOptions {
   /** Objects without data, spec and status. */
   readonly metadataOnly?: boolean | undefined;
+  /** At most so many on a page. */
   readonly limit?: number | undefined;
   /** The list as it was at exactly this version; fails with `Expired` when the server has forgotten it, after minutes. */
   readonly atVersion?: number | undefined;
@@ -21,7 +22,8 @@ export interface ListOptions {
 }
 
 export interface ListPage<T> {
-  readonly items: readonly T[];
+  /** Taken out when the next page is asked for: until then what was done with each has to be done. */
+  readonly items: T[];
   /** The same on all pages of a listing; a watch may start from it. */
   readonly resourceVersion: string;
   /** The first page of a listing, or of one that started over: then the pages before it are void. */
@@ -30,21 +32,15 @@ export interface ListPage<T> {
   readonly full: boolean;
 }
 
-// client-go: tools/pager.
-const PAGE_SIZE = 500;
-// For each page the server reads all objects that are still to come, so the time for small pages grows with the square of
-// the list. Pages of metadata therefore grow: by one object for each so many that were listed.
-const LISTED_PER_ITEM = 40;
-const MAX_METADATA_PAGE = 2000;
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 // How often a listing may start over because the server forgot its position, which takes five minutes each time.
 const MAX_RESTARTS = 3;
 // How often a page is asked for again. client-go: rest.Request.
 const MAX_RETRIES = 10;
 
+/** Where a listing is. */
 interface Progress {
   readonly next: string | undefined;
-  readonly limit: number;
   readonly restarts: number;
 }
 
@@ -55,29 +51,28 @@ export async function* listPages<T>(
   scope: ListScope,
   options: ListOptions,
 ): AsyncGenerator<ListPage<T>, void> {
-  let progress: Progress = { next: undefined, limit: options.limit ?? PAGE_SIZE, restarts: 0 };
-  let largest = options.limit ?? MAX_METADATA_PAGE;
-  let listed = 0;
+  const size = new PageSize(options.limit);
+  let progress: Progress = { next: undefined, restarts: 0 };
   for (;;) {
-    const call = listCall(resource, scope, options, progress);
-    let list: Erasable<RawList>;
+    const call = listCall(resource, scope, options, { ...progress, limit: size.limit });
+    let list: Answer<RawList>;
     try {
       list = await fetchPage(transport, call, options, progress);
     } catch (error) {
-      progress = retryWith(progress, error);
-      largest = Math.min(largest, progress.limit);
+      if (KubeError.is(error, 'TooLarge') && size.shrink()) continue;
+      progress = startOver(progress, error);
       continue;
     }
     const page = readPage<T>(call, list.value, progress.next === undefined);
+    progress = { ...progress, next: list.value.metadata?.continue || undefined };
+    size.fitted(page.items.length, list.bytes, page.full);
     try {
       yield page;
     } finally {
       list.erase();
+      // Whoever waits for the next page has this one still at hand.
+      page.items.length = 0;
     }
-    listed += page.items.length;
-    const grown = page.full ? 0 : Math.min(largest, Math.floor(listed / LISTED_PER_ITEM));
-    const limit = Math.max(progress.limit, grown);
-    progress = { ...progress, limit, next: list.value.metadata?.continue || undefined };
     if (progress.next === undefined) return;
   }
 }
@@ -91,10 +86,10 @@ async function fetchPage(
   call: Call,
   { signal = new AbortController().signal, retrying }: ListOptions,
   { next }: Progress,
-): Promise<Erasable<RawList>> {
+): Promise<Answer<RawList>> {
   for (let failures = 1; ; failures += 1) {
     try {
-      return await transport.erasable(call);
+      return await transport.answer(call);
     } catch (error) {
       if (next === undefined || failures > MAX_RETRIES || !isPutOff(error)) throw error;
       const delayMs = delayAfter(error, failures);
@@ -108,23 +103,25 @@ async function fetchPage(
 const isPutOff = (error: unknown): error is KubeError =>
   KubeError.is(error) && (error.status === 429 || (error.status >= 500 && error.retryAfterMs !== undefined));
 
-/** Starts over where the server forgot the position, asks for smaller pages where one was too large; else throws. */
-function retryWith(progress: Progress, error: unknown): Progress {
-  const { next, limit, restarts } = progress;
-  if (next !== undefined && restarts < MAX_RESTARTS && KubeError.is(error, 'Expired', 'Gone')) {
-    return { limit, next: undefined, restarts: restarts + 1 };
-  }
-  if (limit > 1 && KubeError.is(error, 'TooLarge')) return { ...progress, limit: Math.ceil(limit / 8) };
-  throw error;
+/** Starts over where the server forgot the position; else throws. */
+function startOver({ next, restarts }: Progress, error: unknown): Progress {
+  const isForgotten = next !== undefined && KubeError.is(error, 'Expired', 'Gone');
+  if (!isForgotten || restarts >= MAX_RESTARTS) throw error;
+  return { next: undefined, restarts: restarts + 1 };
 }
 
 interface RawList {
   readonly kind?: string;
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: readonly unknown[] | null;
+  readonly items?: unknown[] | null;
 }
 
-function listCall(resource: Resource, scope: ListScope, options: ListOptions, { next, limit }: Progress): Call {
+function listCall(
+  resource: Resource,
+  scope: ListScope,
+  options: ListOptions,
+  { next, limit }: Progress & { readonly limit: number },
+): Call {
   return {
     verb: 'list',
     resource: resource.plural,
@@ -139,6 +136,8 @@ function listCall(resource: Resource, scope: ListScope, options: ListOptions, { 
     }),
     ...(options.metadataOnly && { accept: METADATA_ONLY }),
     secret: isSecret(resource),
+    // A single object is never too large to be listed: it would keep its kind from everybody.
+    ...(limit > 1 && { maxBytes: MAX_PAGE_BYTES }),
     signal: options.signal,
   };
 }
@@ -151,7 +150,7 @@ function readPage<T>(call: Call, list: RawList, fresh: boolean): ListPage<T> {
     throw localError(call, 'BadAnswer', 'the answer is not a list');
   }
   const full = list.kind !== 'PartialObjectMetadataList';
-  return { items: items as readonly unknown[] as readonly T[], resourceVersion, fresh, full };
+  return { items: items as unknown[] as T[], resourceVersion, fresh, full };
 }
 
 /** Whether it has the name and resourceVersion that everything here relies on. */

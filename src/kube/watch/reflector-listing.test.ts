@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { listOf } from '../../../test/support/scripted-api.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+import { type Answer, listOf } from '../../../test/support/scripted-api.ts';
 import { object, quiet, startReflector as start, value } from '../../../test/support/scripted-reflector.ts';
+import { systemClock } from '../../runtime/clock.ts';
 
 describe('light listing', () => {
   const light = (name: string, version: number) => ({ metadata: object(name, version).metadata });
@@ -73,5 +75,38 @@ describe('paged listing', () => {
     });
     await untilTold('synced 10');
     expect(told.slice(3)).toEqual(['change shop/a v1→v6 listed', 'synced 10']);
+  });
+
+  test('a kind that is too large to be listed is unavailable, keeps what is known, and is tried again', async () => {
+    const objects = [object('a', 1), object('b', 2)];
+    // As an aggregated API server that does not heed the limit.
+    const tooLarge: Answer = (e) => e.json(200, { ...listOf(objects, '9'), padding: 'x'.repeat(17 * 1024 * 1024) });
+    const delays: number[] = [];
+    const { api, told, untilTold, reflector } = await start(
+      {
+        list: [
+          (e) => e.json(200, listOf(objects, '5')),
+          ...Array(6).fill(tooLarge),
+          (e) => e.json(200, listOf([], '10')),
+        ],
+        watch: [(e) => e.status(410, 'Expired'), quiet],
+      },
+      {
+        random: () => 1,
+        clock: { ...systemClock, after: (_, fn) => systemClock.after(0, fn) },
+        retrying: (_, delayMs) => delays.push(delayMs),
+      },
+    );
+    await eventually(() => told.some((line) => /^unavailable .*TooLarge/.test(line))).toBe(true);
+    expect([...reflector.values.keys()].sort()).toEqual(['shop/a', 'shop/b']);
+    await untilTold('synced 10');
+    expect(told.filter((line) => line.startsWith('unavailable'))).toHaveLength(1);
+    expect(api.requests.filter(({ verb }) => verb === 'list').map(({ query }) => query.get('limit'))).toEqual([
+      '16',
+      ...['16', '2', '1'],
+      ...['16', '2', '1'],
+      '16',
+    ]);
+    expect(delays).toEqual([5000, 10_000]);
   });
 });

@@ -34,7 +34,7 @@ export type ReflectEvent<T> =
   | { readonly type: 'synced'; readonly resourceVersion: string }
   /** The kind may be listed but not watched: only `refresh` brings changes. */
   | { readonly type: 'unwatchable' }
-  /** The kind does not exist or may not be listed. Emitted once per reason, and retried. */
+  /** The kind does not exist, may not be listed, or is too large to be. Emitted once per reason, and retried. */
   | { readonly type: 'unavailable'; readonly error: KubeError };
 
 export interface ReflectOptions<T> {
@@ -55,6 +55,8 @@ export interface ReflectOptions<T> {
 
 // client-go: 800 ms to 30 s. Ours starts lower, because a first failure is often the only one.
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
+// What is too large to be listed stays so until somebody changes it, and each try loads the server.
+const TOO_LARGE_BACKOFF = { baseMs: 5000, capMs: 300_000 };
 // A watch that ends sooner than this, without an event, counts as failed: else a broken proxy would make us spin.
 const SHORT_WATCH_MS = 1000;
 // A server that has just started, or whose authorizer is overloaded, forbids what it allows a moment later. A watch counts
@@ -224,19 +226,19 @@ export class Reflector<T> {
 
   /** Decides how the next step continues after a failure, and waits as long as that needs. */
   async #recover(error: KubeError, signal: AbortSignal, emit: Emit<T>): Promise<void> {
-    const forbidden = error.status === 403 || error.status === 405;
     if (error.verb === 'watch') {
-      if (forbidden) return this.#watchForbidden(error, emit);
+      if (isForbidden(error)) return this.#watchForbidden(error, emit);
       if (this.#needsListing(error)) {
         this.#position = undefined;
         this.#vainListings += 1;
         // That the server forgets a position is normal: no wait, unless it is that of the listing it has just sent.
         if (error.status === 410 && this.#vainListings === 1) return;
       }
-    } else if (forbidden || error.status === 404) this.#unavailable(error, emit);
+    } else if (isForbidden(error) || isTooLarge(error) || error.status === 404) this.#unavailable(error, emit);
     // A listing that leads to no watch is no success, or a kind would be listed without end.
     this.#failures = Math.max(this.#failures + 1, this.#vainListings);
-    const delayMs = fullJitter(this.#failures, backoffAfter(error, BACKOFF), this.#random);
+    const limits = isTooLarge(error) ? TOO_LARGE_BACKOFF : backoffAfter(error, BACKOFF);
+    const delayMs = fullJitter(this.#failures, limits, this.#random);
     this.#options.retrying?.(error, Math.max(delayMs, error.retryAfterMs ?? 0), this.#failures);
     // `refresh` does not shorten a time that the server named.
     if (error.retryAfterMs !== undefined) await pause(this.#clock, error.retryAfterMs, signal);
@@ -287,3 +289,8 @@ export class Reflector<T> {
     }
   }
 }
+
+const isForbidden = ({ status }: KubeError): boolean => status === 403 || status === 405;
+
+/** One object was asked for, and the answer was over our limit. */
+const isTooLarge = ({ verb, reason }: KubeError): boolean => verb === 'list' && reason === 'TooLarge';

@@ -22,8 +22,10 @@ describe('watch', () => {
         },
       ],
     });
-    const events = await collect(watch(client));
-    expect(events.map((e) => [e.type, e.object.metadata.name, e.object.metadata.resourceVersion])).toEqual([
+    const seen: unknown[] = [];
+    for await (const { type, object } of watch(client))
+      seen.push([type, object.metadata.name, object.metadata.resourceVersion]);
+    expect(seen).toEqual([
       ['ADDED', 'ü', '6'],
       ['MODIFIED', 'ü', '7'],
       ['DELETED', 'ü', '8'],
@@ -34,6 +36,20 @@ describe('watch', () => {
       allowWatchBookmarks: 'true',
       resourceVersion: '5',
     });
+  });
+
+  test('while the next event is waited for, the object of the last one is not kept', async () => {
+    const { client } = await start({
+      watch: [
+        async (e) => {
+          await e.event('ADDED', configMap('a', '6', { large: 'x'.repeat(1_000_000) }));
+          await e.event('BOOKMARK', configMap('', '7'));
+          e.end();
+        },
+      ],
+    });
+    const events = await collect(watch(client));
+    expect(events).toEqual([{ type: 'ADDED' }, { type: 'BOOKMARK' }]);
   });
 
   test('ERROR is thrown as what it says', async () => {

@@ -2,17 +2,17 @@ import type { KubeObject } from '../../api/objects.ts';
 import { refusal } from '../kube-error.ts';
 import { localError, toCallError } from '../wire/call-errors.ts';
 import { LineSplitter } from '../wire/json-lines.ts';
-import { type Call, parse, type Transport } from '../wire/transport.ts';
+import { type Call, MAX_OBJECT_BYTES, parse, type Transport } from '../wire/transport.ts';
 import { isKubeObject } from './listing.ts';
 
-/** An event of a watch. The object of a BOOKMARK has a resourceVersion and nothing else. */
+/**
+ * An event of a watch. The object of a BOOKMARK has a resourceVersion and nothing else. It is taken out when the next event is
+ * asked for: a watch waits for long, and one object may have megabytes.
+ */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: KubeObject;
 }
-
-// etcd refuses objects over 1.5 MiB; the rest is room for escapes, managedFields and raised limits.
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
  * The events of one watch, until the server ends it. Throws a KubeError if it breaks, if the server sends ERROR (`Expired`:
@@ -25,17 +25,17 @@ export async function* watchEvents(
 ): AsyncGenerator<WatchEvent, void> {
   const answer = await transport.open(call);
   onOpen?.();
-  const lines = new LineSplitter(MAX_LINE_BYTES);
+  const lines = new LineSplitter(MAX_OBJECT_BYTES);
   try {
     for await (const chunk of answer.pieces()) {
       const complete = lines.push(chunk);
-      if (!complete) throw localError(call, 'TooLarge', `an event is over ${MAX_LINE_BYTES} bytes`);
-      for (const line of complete) {
-        const parsed = parse<ParsedEvent | null>(call, line);
+      if (!complete) throw localError(call, 'TooLarge', `an event is over ${MAX_OBJECT_BYTES} bytes`);
+      while (complete.length > 0) {
+        const { event, drop } = takeEvent(call, complete);
         try {
-          yield asEvent(call, parsed?.value);
+          yield event;
         } finally {
-          parsed?.erase();
+          drop();
         }
       }
     }
@@ -51,6 +51,22 @@ const CHANGES: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED']);
 interface ParsedEvent {
   readonly type?: unknown;
   readonly object?: unknown;
+}
+
+/** Takes out the first line and reads it. `drop` lets go of its object, and overwrites the data of a Secret. */
+function takeEvent(call: Call, lines: Buffer[]): { readonly event: WatchEvent; drop(): void } {
+  const parsed = parse<ParsedEvent | null>(call, lines.shift() as Buffer);
+  try {
+    const event = asEvent(call, parsed?.value);
+    const drop = (): void => {
+      parsed?.erase();
+      (event as { object: unknown }).object = undefined;
+    };
+    return { event, drop };
+  } catch (error) {
+    parsed?.erase();
+    throw error;
+  }
 }
 
 function asEvent(call: Call, event: ParsedEvent | null | undefined): WatchEvent {

@@ -5,6 +5,7 @@ import { type Answer, answers, randomFrom, readStrictly } from '../../../test/su
 import { rounds } from '../../../test/support/soak.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Exchange } from './exchange.ts';
+import { Turns } from './turns.ts';
 
 // 100,000 answers in `npm test`, each world with the seed of its number; a failure names the seed.
 const WORLDS = rounds(1000, 20_000);
@@ -200,7 +201,8 @@ class World {
   }
 }
 
-const bodyOf = (exchange: Exchange): Promise<Buffer> => exchange.body(1024 * 1024, () => new Error('too long'));
+const limits = { maxBytes: 1024 * 1024, tooLong: () => new Error('too long'), turns: new Turns(1) };
+const bodyOf = (exchange: Exchange): Promise<Buffer> => exchange.body(limits);
 
 async function piecesOf(exchange: Exchange): Promise<Buffer> {
   const pieces: Buffer[] = [];

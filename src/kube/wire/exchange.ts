@@ -1,3 +1,5 @@
+import type { Turn, Turns } from './turns.ts';
+
 export interface Request {
   readonly method: string;
   readonly path: string;
@@ -10,6 +12,13 @@ export interface ExchangeSocket {
   pause(): void;
   resume(): void;
   destroy(): void;
+}
+
+export interface BodyLimits {
+  /** Beyond this it fails with `tooLong`. */
+  readonly maxBytes: number;
+  readonly tooLong: () => Error;
+  readonly turns: Turns;
 }
 
 // With more than this unread, the connection is paused.
@@ -70,17 +79,23 @@ export class Exchange {
     }
   }
 
-  /** The whole body, to be overwritten after use. Fails with `tooLong` beyond so many bytes. */
-  async body(maxBytes: number, tooLong: () => Error): Promise<Buffer> {
+  /**
+   * The whole body, to be overwritten after use. Beyond the first MiB it needs a turn: a client asks for many answers at once,
+   * and together they must not fill the memory.
+   */
+  async body({ maxBytes, tooLong, turns }: BodyLimits): Promise<Buffer> {
+    let turn: Turn | undefined;
     try {
       while (!this.#isComplete()) {
-        await this.#moreData();
+        await (turn?.isGranted === false ? this.#woken() : this.#moreData());
         if (this.#unreadBytes > maxBytes) this.fail(tooLong());
+        else if (this.#unreadBytes > MAX_UNREAD_BYTES) turn ??= turns.ask(() => this.#wake?.());
       }
       const [first] = this.#unread;
       if (first && this.#unread.length === 1) return this.#unread.pop() as Buffer;
       return Buffer.concat(this.#unread);
     } finally {
+      turn?.giveBack();
       this.#erase();
     }
   }
@@ -136,6 +151,10 @@ export class Exchange {
 
   #moreData(): Promise<void> {
     this.#socket?.resume();
+    return this.#woken();
+  }
+
+  #woken(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });

@@ -11,6 +11,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { dialer } from './dial.ts';
 import { Exchange, type Request } from './exchange.ts';
 import { type Erasable, parseSecrets } from './secret-json.ts';
+import { Turns } from './turns.ts';
 import { wipeStackSoon } from './wipe-stack.ts';
 
 /** One HTTP exchange with the API server. */
@@ -29,6 +30,13 @@ export interface Call {
   readonly idleMs?: number;
   /** The answer holds Secrets: their data are read as bytes, which are overwritten after use. */
   readonly secret?: boolean;
+  /** An answer beyond this is broken off. */
+  readonly maxBytes?: number;
+}
+
+/** A parsed answer, and how long it was. */
+export interface Answer<T> extends Erasable<T> {
+  readonly bytes: number;
 }
 
 /** One finished call, for the client's metrics. `code` is `<error>` where no answer came. */
@@ -63,8 +71,13 @@ const METHODS: Readonly<Record<Verb, string>> = {
 const IDLE_MS = 30_000;
 // Measured on two cores: 64 PATCHes in flight are served as fast as 1,000.
 const MAX_SOCKETS = 64;
-// Room for a page of 500 large objects. Anything larger fails before it fills the memory.
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/**
+ * Room for any one object: etcd refuses those over 1.5 MiB, and of each byte JSON may make six (`<` is `\u003c`). Anything
+ * larger fails before it fills the memory.
+ */
+export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
+// How many answers over 1 MiB are received at once. One that stalls must not hold up all others.
+const LARGE_ANSWERS = 2;
 
 /** Sends calls over kept-alive connections. Throws KubeErrors, or the caller's own reason where the caller aborted. */
 export class Transport {
@@ -72,6 +85,7 @@ export class Transport {
   readonly #calls: ConnectionPool;
   /** Each watch keeps a connection busy; with a pool of their own they leave the others enough. */
   readonly #watches: ConnectionPool;
+  readonly #largeAnswers = new Turns(LARGE_ANSWERS);
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
@@ -100,16 +114,17 @@ export class Transport {
 
   /** Sends the call and parses the answer. */
   async json<T>(call: Call): Promise<T> {
-    return (await this.erasable<T>(call)).value;
+    return (await this.answer<T>(call)).value;
   }
 
   /** The same for an answer with Secrets, to be erased after use. */
-  async erasable<T>(call: Call): Promise<Erasable<T>> {
+  async answer<T>(call: Call): Promise<Answer<T>> {
     this.inFlight += 1;
     try {
-      const parsed = parse<T>(call, await collect(call, await this.open(call)));
+      const body = await collect(call, await this.open(call), this.#largeAnswers);
+      const parsed = parse<T>(call, body);
       if (!parsed) throw localError(call, 'BadAnswer', 'the answer is not JSON');
-      return parsed;
+      return { ...parsed, bytes: body.length };
     } finally {
       this.inFlight -= 1;
     }
@@ -133,7 +148,7 @@ export class Transport {
       if (exchange.date !== undefined) this.serverTime.observe(exchange.date, start);
       if (exchange.status < 500) this.#credentialBackoff.accepted(call.path);
       if (exchange.status >= 200 && exchange.status < 300) return exchange;
-      throw await readRefusal(call, exchange, this.serverTime.now());
+      throw await this.#readRefusal(call, exchange);
     } catch (error) {
       if (code !== undefined && KubeError.is(error) && error.status > 0) code = String(error.status);
       throw error;
@@ -151,7 +166,7 @@ export class Transport {
 
   /** After a 401: gets the credential anew, and if it is another one, sends the call once more. */
   async #sendAgain(call: Call, refused: Exchange, used: Credentials): Promise<Exchange> {
-    await collect(call, refused);
+    await collect(call, refused, this.#largeAnswers);
     const header = await this.#authorization(call, true);
     const credential = { header, tls: this.#connection.tls() };
     // The client certificate was sent when the connection was opened, and may have been renewed since.
@@ -162,7 +177,7 @@ export class Transport {
       this.#watches.closeIdle();
       const exchange = await this.#send(call, header);
       if (exchange.status !== 401) return exchange;
-      await collect(call, exchange);
+      await collect(call, exchange, this.#largeAnswers);
     }
     this.#credentialBackoff.refused(call.path, credential);
     throw this.#unauthorized(call, credential);
@@ -171,6 +186,11 @@ export class Transport {
   #unauthorized({ verb, path }: Call, credential: Credentials): KubeError {
     const detail = describeRefusal(this.#endpoint.name, credential);
     return new KubeError({ verb, path, status: 401, reason: 'Unauthorized', detail });
+  }
+
+  async #readRefusal(call: Call, exchange: Exchange): Promise<KubeError> {
+    const body = parseJson((await collect(call, exchange, this.#largeAnswers)).toString());
+    return refusal(call, exchange.status, body, retryWait(exchange.retryAfter, this.serverTime.now()));
   }
 
   close(): void {
@@ -245,10 +265,11 @@ function isReset(error: unknown): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE';
 }
 
-async function collect(call: Call, exchange: Exchange): Promise<Buffer> {
-  const tooLong = () => localError(call, 'TooLarge', `the answer is over ${MAX_ANSWER_BYTES} bytes`);
+async function collect(call: Call, exchange: Exchange, turns: Turns): Promise<Buffer> {
+  const { maxBytes = MAX_OBJECT_BYTES } = call;
+  const tooLong = () => localError(call, 'TooLarge', `the answer is over ${maxBytes} bytes`);
   try {
-    return await exchange.body(MAX_ANSWER_BYTES, tooLong);
+    return await exchange.body({ maxBytes, tooLong, turns });
   } catch (error) {
     throw toCallError(call, error);
   }
@@ -265,8 +286,3 @@ export function parse<T>({ secret }: Call, bytes: Buffer): Erasable<T> | undefin
 const plain = (value: unknown): Erasable<unknown> | undefined =>
   value === undefined ? undefined : { value, erase: nothing };
 const nothing = (): void => {};
-
-async function readRefusal(call: Call, exchange: Exchange, nowMs: number): Promise<KubeError> {
-  const body = parseJson((await collect(call, exchange)).toString());
-  return refusal(call, exchange.status, body, retryWait(exchange.retryAfter, nowMs));
-}

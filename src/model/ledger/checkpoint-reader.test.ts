@@ -7,47 +7,127 @@ const SERVER_MS = Date.UTC(2026, 0, 1, 12);
 const WEB = 'Deployment/shop/web';
 
 /** The content of each shard, by its number, or why it may not be read. */
-async function reader(shards: readonly (Partial<ShardContent> | 'Forbidden' | undefined)[]) {
-  const { client, api } = await startClient(({ path, json, status }) => {
+async function reader(shards: readonly (object | 'Forbidden' | undefined)[]) {
+  const versions = new Map<number, string>();
+  const { client, api } = await startClient(({ path, json }) => {
     const n = Number(path.slice(path.lastIndexOf('-') + 1));
     const content = shards[n];
-    if (content === 'Forbidden') return status(403, 'Forbidden');
-    if (!content) return status(404, 'NotFound');
-    const ledger = JSON.stringify({ v: 1, key: 'k', alive: SERVER_MS, shards: 1, workloads: {}, ...content });
-    const metadata = { name: `attune-ledger-${n}`, resourceVersion: String(10 + n) };
-    json(200, { metadata, data: { ledger } }, { date: new Date(SERVER_MS).toUTCString() });
+    const date = { date: new Date(SERVER_MS).toUTCString() };
+    if (content === 'Forbidden') return json(403, { kind: 'Status', reason: 'Forbidden' }, date);
+    if (!content) return json(404, { kind: 'Status', reason: 'NotFound' }, date);
+    const ledger = JSON.stringify({ v: 2, key: 'k', alive: SERVER_MS, shards: 1, workloads: {}, ...content });
+    const metadata = { name: `attune-ledger-${n}`, resourceVersion: versions.get(n) ?? String(10 + n) };
+    json(200, { metadata, data: { ledger } }, date);
   });
   const options = { client, namespace: 'attune', keyId: 'k', former: undefined, catchUpMaxMs: 60_000 };
   const checkpoint = new CheckpointReader(options);
-  return { checkpoint, verbs: () => new Set(api.requests.map(({ verb }) => verb)), options };
+  return {
+    ...{ checkpoint, api },
+    verbs: () => new Set(api.requests.map(({ verb }) => verb)),
+    rewrite: (n: number) => void versions.set(n, '99'),
+  };
 }
 
 const entry = (data: string, rest: object = {}) => ({ uid: 'w', seq: 1, applied: { 'ConfigMap/app': data }, ...rest });
 
 test.each([
   ['nothing', [undefined], 'first-start'],
+  ['an earlier format', [{ v: 1 }], 'other-format'],
+  ['what is no ledger', [{ v: 'x' }], 'first-start'],
   ['another key', [{ key: 'other' }], 'other-key'],
   ['a time long ago', [{ alive: SERVER_MS - 120_000 }], 'too-old'],
   ['the right one', [{}], 'found'],
 ] as const)('a checkpoint with %s', async (_is, shards, result) => {
   const { checkpoint } = await reader(shards);
-  expect(await checkpoint.load()).toEqual({ result, unreadable: undefined });
+  expect(await checkpoint.load()).toEqual({ result, lost: [], unreadable: undefined });
   expect(checkpoint.believable).toBe(result === 'found');
 });
 
-test('a later shard may know of more shards than the first, and all are read, never written', async () => {
+test('any shard may know of more of them than the first, and all are read, never written', async () => {
   const { checkpoint, verbs } = await reader([
-    { shards: 2 },
+    { shards: 2, alive: SERVER_MS + 5 },
     { shards: 4, alive: SERVER_MS + 5 },
-    undefined,
+    {},
     { shards: 4, workloads: { [WEB]: entry('A') } },
   ]);
   await checkpoint.load();
-  expect(checkpoint.versions).toEqual(['10', '11', undefined, '13']);
-  expect(checkpoint.aliveAt).toBe(SERVER_MS + 5);
+  expect(checkpoint.versions).toEqual(['10', '11', '12', '13']);
   expect(checkpoint.entry(WEB, 'w')?.applied).toEqual({ 'ConfigMap/app': 'A' });
   expect(checkpoint.entry(WEB, 'another')).toBeUndefined();
   expect(verbs()).toEqual(new Set(['get']));
+});
+
+test.each([
+  ['the first', 0],
+  ['another', 2],
+])('%s shard is missing or damaged: the others are believed, and only its entries are lost', async (_which, n) => {
+  for (const found of [undefined, { v: 2, shards: 3 }, { v: 1 }, { key: 'other' }]) {
+    const keys = [0, 1, 2, 3].map((each) => `Deployment/shop/web-${each}` as const);
+    const shards = keys.map((key, at) => (at === n ? found : { shards: 4, workloads: { [key]: entry('A') } }));
+    const { checkpoint } = await reader(shards);
+    expect(await checkpoint.load()).toEqual({ result: 'found', lost: [`attune-ledger-${n}`], unreadable: undefined });
+    expect(keys.map((key) => checkpoint.entry(key, 'w') !== undefined)).toEqual([0, 1, 2, 3].map((at) => at !== n));
+    // It is written anew when their number grows; until then entries go where there is something.
+    if (found === undefined) expect(checkpoint.versions).toHaveLength(n === 0 ? 1 : 2);
+    else expect(checkpoint.versions).toHaveLength(4);
+  }
+});
+
+test('a number of shards that cannot be is damage, not a reason to read for ever', async () => {
+  for (const shards of [1e9, 3, 0, -1, 128, '4']) {
+    const { checkpoint, api } = await reader([{ shards }]);
+    expect((await checkpoint.load()).result).toBe('first-start');
+    expect(api.requests).toHaveLength(8);
+  }
+});
+
+test('shards that were created just before a crash are read, though no other knows of them', async () => {
+  const { checkpoint } = await reader([
+    { workloads: { [WEB]: entry('A'), 'Deployment/shop/api': entry('A') } },
+    { shards: 2, workloads: { [WEB]: entry('B') } },
+  ]);
+  await checkpoint.load();
+  expect(checkpoint.entry(WEB, 'w')?.applied).toEqual({ 'ConfigMap/app': 'B' });
+  expect(checkpoint.entry('Deployment/shop/api', 'w')?.applied).toEqual({ 'ConfigMap/app': 'A' });
+});
+
+test('of two entries for a workload the one counts that was written later, wherever it is', async () => {
+  const { checkpoint, rewrite } = await reader([
+    { shards: 2, workloads: { [WEB]: entry('new') } },
+    { shards: 2, workloads: { [WEB]: entry('old') } },
+  ]);
+  rewrite(0);
+  await checkpoint.load();
+  expect(checkpoint.entry(WEB, 'w')?.applied).toEqual({ 'ConfigMap/app': 'new' });
+});
+
+const OWN = 'Deployment/shop/own';
+
+test.each([
+  ['names it at this version', { 1: '11' }, 50],
+  ['names it at another version', { 1: '7' }, 20],
+  ['does not name it', {}, 20],
+])('how far a shard goes when the first one %s', async (_how, holds, seen) => {
+  const { checkpoint } = await reader([
+    { shards: 2, seen: { ConfigMap: 50 }, holds, workloads: { [OWN]: entry('A') } },
+    { shards: 2, seen: { ConfigMap: 20 }, alive: SERVER_MS - 9000, workloads: { [WEB]: entry('A') } },
+  ]);
+  await checkpoint.load();
+  expect(checkpoint.entry(WEB, 'w')?.seen).toEqual({ ConfigMap: seen });
+  // Its own entries go as far as it says, whatever is the matter with others.
+  expect(checkpoint.entry(OWN, 'w')?.seen).toEqual({ ConfigMap: 50 });
+  // And what is nowhere mentioned, as far as all of them go.
+  expect(checkpoint.seenOf('ConfigMap', 'Deployment')).toBe(seen);
+  expect(checkpoint.aliveAt).toBe(seen === 50 ? SERVER_MS : SERVER_MS - 9000);
+});
+
+test('a shard that could not be written for long does not make the rest too old', async () => {
+  const { checkpoint } = await reader([
+    { shards: 2 },
+    { shards: 2, alive: SERVER_MS - 120_000, workloads: { [WEB]: entry('A') } },
+  ]);
+  expect((await checkpoint.load()).result).toBe('found');
+  expect(checkpoint.entry(WEB, 'w')).toBeDefined();
 });
 
 test.each([
@@ -66,17 +146,19 @@ test.each([
   expect(checkpoint.entry('Deployment/shop/other', 'w')).toBeDefined();
 });
 
-test.each([{ workloads: 7 }, { seen: { ConfigMap: {} } }, { told: { Deployment: null } }])(
+test.each([{ workloads: 7 }, { seen: { ConfigMap: {} } }, { told: { Deployment: null } }, { holds: { 1: 7 } }])(
   'a shard that is damaged is none: %j',
   async (damaged) => {
-    const { checkpoint } = await reader([damaged as unknown as ShardContent]);
+    const { checkpoint } = await reader([damaged]);
     expect((await checkpoint.load()).result).toBe('first-start');
   },
 );
 
 test('a shard that the server refuses is told, and the others are still believed', async () => {
   const { checkpoint } = await reader([{ shards: 2, workloads: { [WEB]: entry('A') } }, 'Forbidden']);
-  expect(await checkpoint.load()).toMatchObject({ result: 'found', unreadable: { status: 403 } });
+  expect(await checkpoint.load()).toMatchObject({
+    ...{ result: 'found', lost: ['attune-ledger-1'], unreadable: { status: 403 } },
+  });
   expect(checkpoint.entry(WEB, 'w')).toBeDefined();
 });
 
@@ -92,7 +174,7 @@ test('how far events were received is the least of the source’s kind and the w
 });
 
 test('a second load forgets what the first one found', async () => {
-  const shards: (Partial<ShardContent> | undefined)[] = [{ seen: { ConfigMap: 5 }, workloads: { [WEB]: entry('A') } }];
+  const shards: (object | undefined)[] = [{ seen: { ConfigMap: 5 }, workloads: { [WEB]: entry('A') } }];
   const { checkpoint } = await reader(shards);
   await checkpoint.load();
   shards[0] = undefined;

@@ -7,7 +7,15 @@ import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import type { LedgerKey } from './ledger-key.ts';
-import { type CheckpointEntry, type KeptWorkload, readShard, type ShardContent, shardRef } from './shard.ts';
+import {
+  type CheckpointEntry,
+  type FoundShard,
+  type KeptWorkload,
+  MAX_SHARDS,
+  readShard,
+  type ShardContent,
+  shardRef,
+} from './shard.ts';
 
 export interface CheckpointOptions extends Pick<LedgerKey, 'keyId' | 'former'> {
   readonly client: KubeClient;
@@ -16,10 +24,29 @@ export interface CheckpointOptions extends Pick<LedgerKey, 'keyId' | 'former'> {
   readonly catchUpMaxMs: number;
 }
 
-/** What became of reading the checkpoint. `unreadable`: the server refused a part of it. */
+/** What became of reading the checkpoint. */
 export interface Loaded {
-  readonly result: 'found' | 'first-start' | 'other-key' | 'too-old';
+  readonly result: 'found' | 'first-start' | 'other-format' | 'other-key' | 'too-old';
+  /** Shards that could not be read, or not be believed, while others could: only what they held is missing. */
+  readonly lost: readonly string[];
+  /** The server refused one of them. */
   readonly unreadable: KubeError | undefined;
+}
+
+/** What was found under the name of one shard. */
+interface Place {
+  readonly name: string;
+  /** Undefined: there is none, or the server refused it. */
+  readonly found?: FoundShard | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly refused?: KubeError | undefined;
+}
+
+/** How far a shard's writer had heard of things when it was known to hold all of them. */
+interface Horizon {
+  readonly alive: number;
+  readonly seen?: Versions | undefined;
+  readonly told: Versions;
 }
 
 const READS_AT_ONCE = 8;
@@ -32,16 +59,16 @@ export class CheckpointReader {
   readonly #options: CheckpointOptions;
   /** False on a first start, after a loss, or after too long an absence: then nothing from the past is believed. */
   believable = false;
-  /** When it was last written, in milliseconds of the server's time. */
+  /** Up to when it is complete, in milliseconds of the server's time. */
   aliveAt = 0;
   protected entries = new Map<WorkloadKey, KeptWorkload>();
-  /** The resource version of each shard as it was read; undefined: there is none yet. */
-  versions: (string | undefined)[] = [];
+  /** The resource version of each shard that is to be written; undefined: it does not exist, or is not known. */
+  versions: readonly (string | undefined)[] = [];
   /** Before it has been asked for all it knows, the past must not be overwritten. */
   protected isForgotten = false;
   readonly #awaited = new Set<string>();
-  #head: ShardContent | undefined;
-  #unreadable: KubeError | undefined;
+  /** How far all of it goes: holds for what it does not mention. */
+  #horizon: Pick<Horizon, 'seen' | 'told'> | undefined;
 
   constructor(options: CheckpointOptions) {
     this.#options = options;
@@ -49,7 +76,7 @@ export class CheckpointReader {
 
   /** Up to which version every event of a kind of source had been received, and of the kind of the workload too. */
   seenOf(source: SourceKind, workload: KindName): number | undefined {
-    const { seen, told } = this.#head ?? {};
+    const { seen, told } = this.#horizon ?? {};
     return seen?.[source] && Math.min(seen[source], told?.[workload] ?? Number.POSITIVE_INFINITY);
   }
 
@@ -62,13 +89,15 @@ export class CheckpointReader {
   async load(): Promise<Loaded> {
     this.entries.clear();
     this.isForgotten = false;
-    this.#head = undefined;
-    this.versions = [];
-    this.#unreadable = undefined;
-    this.believable = false;
-    const result = await this.#readAll();
+    this.#horizon = undefined;
+    this.aliveAt = 0;
+    const places = await this.#readAll();
+    this.versions = writtenPlaces(places).map(({ resourceVersion }) => resourceVersion);
+    const result = this.#resultOf(places);
     this.believable = result === 'found';
-    return { result, unreadable: this.#unreadable };
+    const expected = places.slice(0, countIn(places));
+    const lost = this.believable ? this.#remember(expected) : [];
+    return { result, lost, unreadable: expected.find(({ refused }) => refused)?.refused };
   }
 
   /** What it says about sources of kinds that are awaited. */
@@ -98,50 +127,76 @@ export class CheckpointReader {
     if (this.isForgotten) this.entries.delete(key);
   }
 
-  async #readAll(): Promise<Loaded['result']> {
-    const { namespace, client, keyId, catchUpMaxMs } = this.#options;
-    if (namespace === undefined) return 'first-start';
-    const [head] = await this.#readNext(namespace, 1);
-    if (!head) return 'first-start';
-    if (head.key !== keyId) return 'other-key';
-    if (Math.max(0, client.serverNow() - head.alive) >= catchUpMaxMs) return 'too-old';
-    this.#head = head;
-    this.aliveAt = head.alive;
-    this.#remember(head, head);
-    // The first shard says how many there are; one that was written later, just before its writer died, may know of more.
-    for (let known = head.shards; this.versions.length < known; ) {
-      const count = Math.min(known - this.versions.length, READS_AT_ONCE);
-      for (const content of await this.#readNext(namespace, count)) {
-        if (content?.key !== keyId) continue;
-        this.#remember(content, head);
-        this.aliveAt = Math.max(this.aliveAt, content.alive);
-        known = Math.max(known, content.shards);
+  /**
+   * Reads on until twice as many places are known as there should be shards: one that was written just before its writer died
+   * may be the only one that knows of more, and the first one may be lost.
+   */
+  async #readAll(): Promise<readonly Place[]> {
+    const { namespace } = this.#options;
+    if (namespace === undefined) return [{ name: '' }];
+    const places: Place[] = [];
+    while (places.length < MAX_SHARDS && places.length < 2 * countIn(places)) {
+      const numbers = Array.from({ length: READS_AT_ONCE }, (_, n) => places.length + n);
+      places.push(...(await Promise.all(numbers.map((n) => this.#read(namespace, n)))));
+    }
+    return places;
+  }
+
+  async #read(namespace: string, n: number): Promise<Place> {
+    const { client, former } = this.#options;
+    const ref = shardRef(namespace, n);
+    try {
+      const { found, resourceVersion } = (await readShard(client, ref)) ?? {};
+      const isContent = typeof found === 'object';
+      return { name: ref.name, found: isContent ? (former?.shard(found) ?? found) : found, resourceVersion };
+    } catch (error) {
+      if (!KubeError.is(error) || isTransient(error)) throw error;
+      return { name: ref.name, refused: error };
+    }
+  }
+
+  #resultOf(places: readonly Place[]): Loaded['result'] {
+    const { client, keyId, catchUpMaxMs } = this.#options;
+    const found = places.flatMap((place) => place.found ?? []);
+    const contents = contentsOf(places);
+    const alive = contents.filter(({ key }) => key === keyId).map((content) => content.alive);
+    if (alive.length > 0) {
+      // Any of them tells that a controller ran.
+      return Math.max(0, client.serverNow() - Math.max(...alive)) >= catchUpMaxMs ? 'too-old' : 'found';
+    }
+    if (contents.length > 0) return 'other-key';
+    return found.includes('other-format') ? 'other-format' : 'first-start';
+  }
+
+  /** Takes the entries of all shards, each as far as its own word goes. Gives the names of those that are lost. */
+  #remember(places: readonly Place[]): readonly string[] {
+    const ours = places.map((place) => ({ ...place, content: this.#oursIn(place) }));
+    const [first] = ours;
+    const horizons: Horizon[] = [];
+    const versionOf = new Map<string, number>();
+    for (const [n, { content, resourceVersion }] of ours.entries()) {
+      const horizon = horizonOf(content, heldBy(first?.content, n, content && resourceVersion));
+      if (!horizon) continue;
+      horizons.push(horizon);
+      const version = Number(resourceVersion);
+      for (const [key, entry] of Object.entries(content?.workloads ?? {})) {
+        // While their number grows an entry is in two shards: the one that was written later knows more.
+        if (version < (versionOf.get(key) ?? 0)) continue;
+        versionOf.set(key, version);
+        this.entries.set(key as WorkloadKey, withHorizon(key, entry, horizon));
       }
     }
-    return 'found';
+    this.aliveAt = Math.min(...horizons.map(({ alive }) => alive));
+    this.#horizon = horizons.reduce(earlierHorizon);
+    // While their number grows, what a new one is to hold is still in the one that it is split off from.
+    const isElsewhere = (n: number): boolean =>
+      ours.some(({ content }, other) => content && content.shards <= n && n % content.shards === other);
+    const isLost = (n: number): boolean => !ours[n]?.content && !isElsewhere(n);
+    return ours.flatMap(({ name }, n) => (isLost(n) ? [name] : []));
   }
 
-  async #readNext(namespace: string, count: number): Promise<readonly (ShardContent | undefined)[]> {
-    const from = this.versions.length;
-    const numbers = Array.from({ length: count }, (_, n) => from + n);
-    const { client, former } = this.#options;
-    const refused = (error: unknown): undefined => {
-      if (!KubeError.is(error) || isTransient(error)) throw error;
-      this.#unreadable ??= error;
-    };
-    const shards = await Promise.all(numbers.map((n) => readShard(client, shardRef(namespace, n)).catch(refused)));
-    this.versions.push(...shards.map((shard) => shard?.resourceVersion));
-    return shards.map((shard) => shard?.content && (former?.shard(shard.content) ?? shard.content));
-  }
-
-  #remember(content: ShardContent, head: ShardContent): void {
-    const seen = content.seen && laterOf(content.seen, head.seen);
-    const told = laterOf(content.told ?? {}, head.told);
-    for (const [key, entry] of Object.entries(content.workloads)) {
-      const horizon = told[kindOf(key)] ?? Number.POSITIVE_INFINITY;
-      const known = seen && mapped(seen, (version) => Math.min(version, horizon));
-      this.entries.set(key as WorkloadKey, { ...(known && { seen: known }), ...entry });
-    }
+  #oursIn({ found }: Place): ShardContent | undefined {
+    return typeof found === 'object' && found.key === this.#options.keyId ? found : undefined;
   }
 
   #isAwaited(kind: string, key: string): boolean {
@@ -153,11 +208,65 @@ export class CheckpointReader {
 /** By kind. */
 type Versions = Readonly<Record<string, number>>;
 
+const contentsOf = (places: readonly Place[]): readonly ShardContent[] =>
+  places.flatMap(({ found }) => (typeof found === 'object' ? [found] : []));
+
+/** How many shards there should be, by what any of them says. */
+const countIn = (places: readonly Place[]): number => Math.max(1, ...contentsOf(places).map(({ shards }) => shards));
+
+/** Those that are written: as many as there are without a gap. More come by growing, which fills gaps. */
+function writtenPlaces(places: readonly Place[]): readonly Place[] {
+  const isThere = ({ resourceVersion, refused }: Place): boolean =>
+    resourceVersion !== undefined || refused !== undefined;
+  let count = countIn(places);
+  while (count > 1 && !places.slice(0, count).every(isThere)) count /= 2;
+  return places.slice(0, count);
+}
+
+/** The first shard, if its word holds for this one as well; of one that is lost (without a version) it may still know. */
+function heldBy(first: ShardContent | undefined, n: number, version: string | undefined): ShardContent | undefined {
+  const held = first?.holds?.[n];
+  return held !== undefined && (version === undefined || version === held) ? first : undefined;
+}
+
+function horizonOf(own: ShardContent | undefined, holder: ShardContent | undefined): Horizon | undefined {
+  const word = own ?? holder;
+  if (!word) return undefined;
+  const { alive, seen, told = {} } = word;
+  if (!holder) return { alive, seen, told };
+  return {
+    alive: Math.max(alive, holder.alive),
+    seen: seen && laterOf(seen, holder.seen),
+    told: laterOf(told, holder.told),
+  };
+}
+
+/** Of a kind that one of them does not mention nothing is known. */
+const earlierHorizon = (one: Horizon, other: Horizon): Horizon => ({
+  alive: Math.min(one.alive, other.alive),
+  seen: one.seen && other.seen && earlierOf(one.seen, other.seen),
+  told: earlierOf(one.told, other.told),
+});
+
+/** What an entry says is so up to where both the kind of the source and the kind of the workload had been heard of. */
+function withHorizon(key: string, entry: KeptWorkload, { seen, told }: Horizon): KeptWorkload {
+  const toldUpTo = told[kindOf(key)] ?? Number.POSITIVE_INFINITY;
+  return { ...(seen && { seen: mapped(seen, (version) => Math.min(version, toldUpTo)) }), ...entry };
+}
+
 const mapped = (versions: Versions, to: (version: number, kind: string) => number): Versions =>
   Object.fromEntries(Object.entries(versions).map(([kind, version]) => [kind, to(version, kind)]));
 
 const laterOf = (one: Versions, other: Versions = {}): Versions =>
   mapped(one, (version, kind) => Math.max(version, other[kind] ?? 0));
+
+const earlierOf = (one: Versions, other: Versions): Versions =>
+  Object.fromEntries(
+    Object.entries(one).flatMap(([kind, version]) => {
+      const another = other[kind];
+      return another === undefined ? [] : [[kind, Math.min(version, another)]];
+    }),
+  );
 
 /** Of a workload's key or a source's id. */
 const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));

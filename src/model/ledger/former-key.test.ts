@@ -8,7 +8,8 @@ const weak = withKey(Buffer.from('x'), false);
 const now = withKey(Buffer.alloc(32, 1), false, Buffer.from('x'));
 const { former } = now;
 const exact = (key: typeof weak, value: string): string =>
-  key.digest.fingerprint([{ part: 'data', key: 'a', value }]).exact;
+  key.digest.fingerprint({ kind: 'ConfigMap', namespace: 'shop', name: 'app' }, [{ part: 'data', key: 'a', value }])
+    .exact;
 
 const recordBy = (key: typeof weak): string =>
   encodeRecord({
@@ -21,7 +22,7 @@ const recordBy = (key: typeof weak): string =>
     at: 5,
   });
 const shardBy = (key: typeof weak) => ({
-  v: 1 as const,
+  v: 2 as const,
   key: key.keyId,
   alive: 7,
   shards: 2,

@@ -10,7 +10,7 @@ export interface FormerKeyOptions {
   readonly keyId: string;
   /** Of the key that has replaced it. */
   readonly presentId: string;
-  readonly applied: (value: Applied) => Applied;
+  readonly exact: (value: Applied) => Applied;
   /** Converts the digest of a text, such as a template's. */
   readonly text: (value: string) => string;
 }
@@ -24,7 +24,7 @@ export class FormerKey {
   }
 
   applied(value: Applied): Applied {
-    return value === ABSENT || value === UNKNOWN ? value : this.options.applied(value);
+    return value === ABSENT || value === UNKNOWN ? value : this.options.exact(value);
   }
 
   /** A shard of the checkpoint; one that was not written with this key stays as it is. */

@@ -10,9 +10,14 @@ import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 
+/** The chart grants as many by name. There are 1, 2, 4 … of them, and more when they are full. */
+export const MAX_SHARDS = 64;
+
+export const SHARD_FORMAT = 2;
+
 /** The text in one of the checkpoint's ConfigMaps. */
 export interface ShardContent {
-  readonly v: 1;
+  readonly v: typeof SHARD_FORMAT;
   /** Names the key of the fingerprints. */
   readonly key: string;
   /** When it was written, in milliseconds: tells a later start how long no controller ran. */
@@ -20,9 +25,11 @@ export interface ShardContent {
   /** How many there are. */
   readonly shards: number;
   /**
-   * For each kind of source the resource version up to which every event had been received. In the first shard, which is
-   * written after all others, it holds for them too.
+   * In the first shard: others that its `alive`, `seen` and `told` hold for as well, by number, each with the resource version
+   * of its text. One write then says of all of them that nothing moved. A shard that could not be written is not among them.
    */
+  readonly holds?: Readonly<Record<string, string>>;
+  /** For each kind of source the resource version up to which every event had been received. */
   readonly seen?: Readonly<Partial<Record<SourceKind, number>>>;
   /** The same for each kind of workload: after a gap one watch is complete again before another. */
   readonly told?: Readonly<Partial<Record<KindName, number>>>;
@@ -58,26 +65,37 @@ export type ShardRef = ReturnType<typeof shardRef>;
 
 export const shardRef = (namespace: string, n: number) => ({ namespace, name: `attune-ledger-${n}` });
 
+/** What is in a ConfigMap of the checkpoint, unless it is damaged or written in another format. */
+export type FoundShard = ShardContent | 'other-format' | 'damaged';
+
 /** Undefined if it does not exist. */
 export async function readShard(client: KubeClient, ref: ShardRef) {
   try {
     const { metadata, data } = await client.get<DataObject>(CONFIG_MAPS, ref);
-    return { content: parseShard(data?.['ledger']), resourceVersion: metadata.resourceVersion };
+    return { found: parseShard(data?.['ledger']), resourceVersion: metadata.resourceVersion };
   } catch (error) {
     if (KubeError.is(error) && error.status === 404) return undefined;
     throw error;
   }
 }
 
-/** Undefined if it is damaged, or of a version that we do not know. An entry that is damaged is left out. */
-function parseShard(text: string | undefined): ShardContent | undefined {
+/** An entry that is damaged is left out. */
+function parseShard(text: string | undefined): FoundShard {
   const content = objectIn(parsed(text));
-  const { v, key, alive, workloads, seen, told } = content;
-  const isOurs = v === 1 && typeof key === 'string' && typeof alive === 'number' && typeof workloads === 'object';
-  if (!isOurs || !isVersions(seen) || !isVersions(told)) return undefined;
+  const { v, key, alive, shards, workloads, seen, told, holds } = content;
+  if (typeof v === 'number' && v !== SHARD_FORMAT) return 'other-format';
+  const isOurs = v === SHARD_FORMAT && typeof key === 'string' && typeof alive === 'number' && isCount(shards);
+  const isWhole = typeof workloads === 'object' && isVersions(seen) && isVersions(told) && isNames(holds);
+  if (!isOurs || !isWhole) return 'damaged';
   const entries = Object.entries(objectIn(workloads)).filter(([, entry]) => isEntry(objectIn(entry)));
   return { ...content, workloads: Object.fromEntries(entries) } as unknown as ShardContent;
 }
+
+const isCount = (value: unknown): boolean =>
+  typeof value === 'number' && value >= 1 && value <= MAX_SHARDS && Number.isInteger(Math.log2(value));
+
+const isNames = (value: unknown): boolean =>
+  value === undefined || Object.values(objectIn(value)).every((version) => typeof version === 'string');
 
 const isEntry = (entry: JsonObject): boolean =>
   isKept(entry) &&

@@ -1,4 +1,7 @@
 import type { Ask } from '../../domain/asks/ask.ts';
+import { ExpressionBudget, isRefused } from '../../domain/asks/expression-budget.ts';
+import { Faults } from '../../domain/asks/faults.ts';
+import type { NamePattern } from '../../domain/asks/name-pattern.ts';
 import {
   type ConfigKey,
   type ConfigRef,
@@ -26,6 +29,8 @@ const NOBODY: ReadonlyMap<ConfigKey, ConfigTarget> = new Map();
 /** All ReloaderConfigs, and what they ask for each workload that they name. */
 export class ReloaderConfigs {
   readonly consents: Consents;
+  /** What expressions take in each namespace: those of configs, and those that workloads ask with. */
+  readonly expressions = new ExpressionBudget();
   readonly #options: ReloaderConfigsOptions;
   readonly #configs = new Map<ConfigKey, ReloaderConfig>();
   readonly #naming = new Map<WorkloadKey, Map<ConfigKey, ConfigTarget>>();
@@ -50,7 +55,7 @@ export class ReloaderConfigs {
   put(config: ReloaderConfig): ReadonlySet<WorkloadKey> {
     const touched = new Set(this.remove(config.ref));
     const key = configKey(config.ref);
-    this.#configs.set(key, config);
+    this.#configs.set(key, this.#withinBudget(config));
     for (const target of config.targets) {
       const workload = workloadKey(target.ref);
       const naming = this.#naming.get(workload) ?? new Map<ConfigKey, ConfigTarget>();
@@ -65,6 +70,7 @@ export class ReloaderConfigs {
     const known = this.#configs.get(key);
     const touched = new Set(known?.targets.map((target) => workloadKey(target.ref)));
     this.#configs.delete(key);
+    this.expressions.release(ref.namespace, holderOf(key));
     this.#sourceNamespaces.delete(key);
     for (const workload of touched) {
       const naming = this.#naming.get(workload);
@@ -72,6 +78,19 @@ export class ReloaderConfigs {
       if (naming?.size === 0) this.#naming.delete(workload);
     }
     return this.#outdated(touched);
+  }
+
+  /** Without the expressions for which there is no room in its namespace. */
+  #withinBudget(config: ReloaderConfig): ReloaderConfig {
+    const { ref, names } = config;
+    const patterns = [...names.ConfigMap, ...names.Secret];
+    const refused = this.expressions.hold(ref.namespace, holderOf(configKey(ref)), patterns);
+    if (refused.size === 0) return config;
+    const faults = new Faults('spec.watchedResources');
+    const isLeft = (pattern: NamePattern): boolean =>
+      !isRefused(pattern, refused, (text, fault) => faults.add(text, fault));
+    const left = { ConfigMap: names.ConfigMap.filter(isLeft), Secret: names.Secret.filter(isLeft) };
+    return { ...config, names: left, problems: [...config.problems, ...faults.problems()] };
   }
 
   /** A Namespace was seen; without facts it is gone. Gives back as `put`. */
@@ -150,6 +169,8 @@ export class ReloaderConfigs {
     return touched;
   }
 }
+
+const holderOf = (key: ConfigKey): string => `ReloaderConfig ${key}`;
 
 /** The oldest first, then by name: whoever comes first decides. */
 export function byAge(a: ReloaderConfig, b: ReloaderConfig): number {

@@ -1,6 +1,7 @@
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
 import { NO_LABELS, type Source, type SourceFlags } from '../../domain/source/source.ts';
+import { FEW_LABELS, isSameLabels, labelsLength } from './label-sets.ts';
 
 /** From `version` on, and until the next entry's, the source's data was `applied`. */
 interface PastData {
@@ -36,6 +37,8 @@ export interface SourceChange {
 
 const MAX_PAST = 8;
 const MAX_TOMBSTONES = 10_000;
+// Of deleted sources with more than a few labels, those of the last ones are kept.
+const MAX_TOMBSTONE_LABELS = 2 * 1024 * 1024;
 const NO_FLAGS: SourceFlags = { ignored: false, matchable: false, labels: NO_LABELS };
 
 /**
@@ -49,8 +52,17 @@ export class SourceHistory {
   readonly #entries = new Map<string, Map<string, Entry>>();
   /** Of deleted sources: what they held before counts until so many others were deleted. */
   readonly #tombstones: SourceRef[] = [];
+  /** Of these the ones with more than a few labels, and how long all their labels are. */
+  readonly #labelled: { readonly entry: Entry; readonly length: number }[] = [];
+  #labelsLength = 0;
   /** Sources that were read at a version which the watch has yet to bring. */
   readonly #ahead = new Map<Entry, number>();
+  #changes = 0;
+
+  /** Grows with everything that is told of a source. */
+  get changes(): number {
+    return this.#changes;
+  }
 
   get(ref: SourceRef): Source | undefined {
     return this.#entry(ref)?.source;
@@ -142,6 +154,7 @@ export class SourceHistory {
    * that version is not known.
    */
   put(source: Source, born: boolean, completeUpTo?: number): SourceChange {
+    this.#changes += 1;
     const before = this.current(source.ref);
     const entry = this.#entry(source.ref) ?? this.#newEntry(source.ref);
     if (this.#isOutrun(entry, Number(source.resourceVersion))) return unchanged(before);
@@ -165,6 +178,7 @@ export class SourceHistory {
    * an answer that took longer than the watch is history.
    */
   fill(source: Source): SourceChange {
+    this.#changes += 1;
     const entry = this.#entry(source.ref);
     const before = this.current(source.ref);
     const version = Number(source.resourceVersion);
@@ -181,6 +195,7 @@ export class SourceHistory {
 
   /** `version` of the deletion. `completeUpTo`: a listing noticed it, and what there was since that version is not known. */
   remove(ref: SourceRef, version: number, completeUpTo?: number): SourceChange {
+    this.#changes += 1;
     const entry = this.#entry(ref);
     const before = this.current(ref);
     if (!entry?.source) return { before, after: ABSENT, flagsMoved: false };
@@ -192,6 +207,7 @@ export class SourceHistory {
     entry.since = version;
     entry.source = undefined;
     this.#keepTombstone(ref);
+    this.#keepLabels(entry);
     return { before, after: ABSENT, flagsMoved: false, unseenFrom };
   }
 
@@ -220,13 +236,26 @@ export class SourceHistory {
     const oldest = this.#tombstones.shift();
     if (oldest && !this.get(oldest)) this.#entries.get(placeOf(oldest))?.delete(oldest.name);
   }
+
+  #keepLabels(entry: Entry): void {
+    const length = labelsLength(entry.flags.labels);
+    if (length <= FEW_LABELS) return;
+    this.#labelled.push({ entry, length });
+    this.#labelsLength += length;
+    while (this.#labelsLength > MAX_TOMBSTONE_LABELS) {
+      const oldest = this.#labelled.shift();
+      if (!oldest) return;
+      this.#labelsLength -= oldest.length;
+      if (!oldest.entry.source) oldest.entry.flags = { ...oldest.entry.flags, labels: NO_LABELS };
+    }
+  }
 }
 
 const placeOf = ({ kind, namespace }: SourceRef): string => `${kind}/${namespace}`;
 
-/** Labels are the same object where they are the same: the parser keeps each set of them once. */
+/** Labels are usually the same object where they are the same: the parser keeps each set of them once. */
 const isSame = (flags: SourceFlags, { ignored, matchable, labels }: SourceFlags): boolean =>
-  flags.ignored === ignored && flags.matchable === matchable && flags.labels === labels;
+  flags.ignored === ignored && flags.matchable === matchable && isSameLabels(flags.labels, labels);
 
 /** Most sources carry no annotation that counts, and many share their labels: one object for all of these. */
 const plainFlags = new WeakMap<SourceFlags['labels'], SourceFlags>([[NO_LABELS, NO_FLAGS]]);

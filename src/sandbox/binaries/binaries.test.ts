@@ -2,12 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ReleaseSite, releaseSite } from '../../../test/support/release-site.ts';
 import { type BinaryOptions, findBinaries, firstRunNotice } from './binaries.ts';
-import { publishedChecksum } from './download.ts';
-import { BINARY_NAMES, type BinaryName } from './projects.ts';
+import { BINARY_NAMES, type BinaryName, thisPlatform } from './projects.ts';
+import { releaseRow } from './release-sums.ts';
 
 let dir: string;
 let lines: string[];
@@ -25,10 +24,23 @@ afterEach(async () => {
 const find = <Name extends BinaryName>(names: readonly Name[], options: Partial<BinaryOptions> = {}) => {
   // Without Go on the path and without modules, the last way fails quickly.
   const env = { XDG_CACHE_HOME: dir, PATH: '/nowhere' };
-  return findBinaries(names, { env, sites: site.sites, modules: join(dir, 'none'), ...options }, (line) => {
-    lines.push(line);
-  });
+  return findBinaries(
+    names,
+    { env, sites: site.sites, sums: site.sums, modules: join(dir, 'none'), ...options },
+    (line) => {
+      lines.push(line);
+    },
+  );
 };
+/** A go command that makes a program of its own. */
+function withGo(project: string): Partial<BinaryOptions> {
+  const go = `#!/bin/sh\n[ "$1" = list ] && exit\nwhile [ "$1" != -o ]; do shift; done\nprintf '#!/bin/sh\\necho built\\n' >"$2"; chmod +x "$2"\n`;
+  const [bin, modules] = [join(dir, 'go'), join(dir, 'modules')];
+  for (const folder of [bin, join(modules, project)]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(bin, 'go'), go, { mode: 0o755 });
+  writeFileSync(join(modules, project, 'go.mod'), 'module x\n');
+  return { env: { XDG_CACHE_HOME: dir, PATH: `${bin}:/usr/bin:/bin` }, modules };
+}
 const says = (path: string) => execFileSync(path, { encoding: 'utf8' }).trim();
 const leftovers = () =>
   readdirSync(join(dir, 'attune', 'bin'), { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -36,7 +48,7 @@ const leftovers = () =>
   );
 
 describe.skipIf(process.platform !== 'linux')('programs from an official release', () => {
-  test('are loaded, compared with the published sum, and found in the cache the next time', async () => {
+  test('are loaded, compared with the sum of the table, and found in the cache the next time', async () => {
     const paths = await find(BINARY_NAMES);
     for (const name of BINARY_NAMES) expect(says(paths[name])).toBe(name);
     expect(leftovers()).toEqual([]);
@@ -62,18 +74,28 @@ describe.skipIf(process.platform !== 'linux')('programs from an official release
     expect([...lines, ...states]).toEqual([]);
   });
 
-  test('are not taken when their sum is wrong', async () => {
-    site.mischief = 'wrong-sum';
-    await expect(find(['kubectl'])).rejects.toThrow(`but ${'0'.repeat(64)} is published`);
+  test('are refused and built when they are not what the table says', async () => {
+    site.mischief = 'other-bytes';
+    const [[row, sum] = []] = Object.entries(site.sums).filter(([name]) => name.startsWith('kwok '));
+    expect(says((await find(['kwok'], withGo('kwok'))).kwok)).toBe('built');
+    const refused = new RegExp(`^kwok \\S+: release: .*kwok-linux-\\S+ has SHA-256 [0-9a-f]{64}, and not ${sum}`);
+    expect(row).toMatch(/^kwok \S+ linux\//);
+    expect(lines).toContainEqual(expect.stringMatching(refused));
     expect(leftovers()).toEqual([]);
-    site.mischief = undefined;
-    expect(says((await find(['kubectl'])).kubectl)).toBe('kubectl');
   });
 
-  test('are not taken without a sum', async () => {
-    site.mischief = 'no-sum';
-    await expect(find(['kwok'])).rejects.toThrow('answered 404');
-    expect(site.requests.some((path) => path.includes('/download/'))).toBe(false);
+  test.each([
+    ['the table has no row', {}],
+    [
+      'nobody filled the sum in',
+      Object.fromEntries(BINARY_NAMES.map((name) => [releaseRow(name, thisPlatform()), ''])),
+    ],
+  ])('are never asked for, but built, when %s', async (_, sums) => {
+    expect(says((await find(['kwok'], { ...withGo('kwok'), sums })).kwok)).toBe('built');
+    expect(site.requests).toEqual([]);
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^kwok \S+: release: not downloaded, no checksum is known of kwok \S+ linux\/\w+$/),
+    );
   });
 
   test.each(['etcd', 'kwok', 'kube-apiserver'] as const)('%s goes on where a cut left it', async (name) => {
@@ -141,8 +163,9 @@ test('a folder named by the user is asked first, and what it lacks comes from th
   expect((await find(['etcd'], { folder: join(dir, 'other') })).etcd).not.toContain('own');
 });
 
-test('a first start takes 8 to 15 minutes at worst, and that is said before', () => {
-  const text = firstRunNotice(['etcd', 'kubernetes', 'kwok'], '/cache');
+test.each(['built', 'downloaded'] as const)('a first start takes 8 to 15 minutes at worst, and says so: %s', (way) => {
+  const text = firstRunNotice(['etcd', 'kubernetes', 'kwok'], way, '/cache');
+  expect(text.includes('Releases take a minute or two')).toBe(way === 'downloaded');
   expect(text).toMatch(/etcd 3\.\S+, kubernetes 1\.\S+, kwok 0\.\S+ must be fetched/);
   expect(text).toContain('about 8 to 15 minutes');
   expect(text).toContain('/cache');
@@ -153,36 +176,6 @@ test('without Go it says so', async () => {
   mkdirSync(join(dir, 'modules', 'kwok'), { recursive: true });
   writeFileSync(join(dir, 'modules', 'kwok', 'go.mod'), 'module x\n');
   await expect(find(['kwok'], { modules: join(dir, 'modules') })).rejects.toThrow('Go is not installed');
-});
-
-describe('a published sum', () => {
-  const sum = 'ab'.repeat(32);
-  test.each([
-    ['bare', sum],
-    ['bare with a line end', `${sum}\n`],
-    ['in a list', `${'cd'.repeat(32)}  other\n${sum}  file\n`],
-    ['in a list of binary files', `${sum} *file\n`],
-    ['in the description of a release', JSON.stringify({ assets: [{ name: 'file', digest: `sha256:${sum}` }] })],
-  ])('is read %s', (_form, text) => {
-    expect(publishedChecksum(text, 'file')).toBe(sum);
-  });
-
-  test.each([
-    ['of another file', `${sum}  other\n`],
-    ['too short', 'abcd'],
-    ['of another kind', JSON.stringify({ assets: [{ name: 'file', digest: `sha512:${sum}` }] })],
-    ['of a page that says no', '<html>404</html>'],
-  ])('is not read %s', (_form, text) => {
-    expect(publishedChecksum(text, 'file')).toBeUndefined();
-  });
-
-  test('is a SHA-256 or nothing, whatever the text', () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-        expect(publishedChecksum(text, 'file') ?? sum).toMatch(/^[0-9a-f]{64}$/);
-      }),
-    );
-  });
 });
 
 test('a cache that cannot be written to says what else there is', async () => {

@@ -15,12 +15,14 @@ import {
   type ReleaseSites,
   thisPlatform,
 } from './projects.ts';
+import { RELEASE_SUMS, type ReleaseSums, releaseRow } from './release-sums.ts';
 
 export interface BinaryOptions {
   readonly env: Environment;
   /** A folder to look into before all other places; KUBEBUILDER_ASSETS if not given. */
   readonly folder?: string | undefined;
   readonly sites?: ReleaseSites;
+  readonly sums?: ReleaseSums;
   /** The folder of the pinned Go modules. */
   readonly modules?: string;
   readonly showStatus?: ShowStatus | undefined;
@@ -28,8 +30,8 @@ export interface BinaryOptions {
 }
 
 /**
- * Finds each program, in this order: in the user's folder, in the cache, by download of the official release, by
- * `go build`. What fails says why in one line, and the next is tried; download and build put the program into the cache.
+ * Finds each program, in this order: in the user's folder, in the cache, by download of the official release if its
+ * checksum is known, by `go build`. What fails says why in one line, and the next is tried; download and build put the program into the cache.
  */
 export async function findBinaries<Name extends BinaryName>(
   names: readonly Name[],
@@ -43,7 +45,10 @@ export async function findBinaries<Name extends BinaryName>(
     if (path) found.set(name, path);
     else missing.set(projectOf(name), [...(missing.get(projectOf(name)) ?? []), name]);
   }
-  if (missing.size > 0) say(firstRunNotice([...missing.keys()], binariesFolder(options.env)));
+  if (missing.size > 0) {
+    const unknown = [...missing.values()].flat().some((name) => !sumOf(name, options));
+    say(firstRunNotice([...missing.keys()], unknown ? 'built' : 'downloaded', binariesFolder(options.env)));
+  }
   for (const [index, [project, binaries]] of [...missing].entries()) {
     const title = titleOf(project);
     await obtain(project, binaries, options, {
@@ -58,13 +63,13 @@ export async function findBinaries<Name extends BinaryName>(
 const titleOf = (project: ProjectName): string => `${project} ${PROJECTS[project].version}`;
 
 /** What is downloaded or built now, and how long that may take. */
-export function firstRunNotice(projects: readonly ProjectName[], folder: string): string {
+export function firstRunNotice(projects: readonly ProjectName[], way: 'built' | 'downloaded', folder: string): string {
   const minutes = (end: 'least' | 'most') =>
     projects.reduce((sum, project) => sum + PROJECTS[project].buildMinutes[end], 0);
+  const releases = way === 'built' ? '' : 'Releases take a minute or two; if they cannot be downloaded, ';
   return [
     `the first time, ${projects.map(titleOf).join(', ')} must be fetched.`,
-    'Releases take a minute or two;',
-    `where they cannot be reached Go builds the programs, in about ${minutes('least')} to ${minutes('most')} minutes on two cores.`,
+    `${releases}Go builds the programs from their sources, in about ${minutes('least')} to ${minutes('most')} minutes on two cores.`,
     `Afterwards they are in ${folder}`,
   ].join(' ');
 }
@@ -130,8 +135,8 @@ async function obtain(
     const lines = [
       `${titleOf(project)} could not be obtained`,
       ...problems.map((problem) => `  ${problem}`),
-      '  cure: connect this machine to the release sites, or install Go 1.26 or newer, or name a folder that contains',
-      '  the programs in KUBEBUILDER_ASSETS',
+      '  cure: install Go 1.26 or newer, or name a folder that contains the programs in KUBEBUILDER_ASSETS; releases are',
+      '  downloaded only if their checksum is in src/sandbox/binaries/release-sums.ts',
     ];
     throw new Error(lines.join('\n'));
   });
@@ -147,10 +152,15 @@ async function fromRelease(
   for (const binary of binaries) {
     const release = PROJECTS[project].release(options.sites ?? RELEASE_SITES, binary, platform);
     if (!release) throw new Error(`${binary} is not published for ${platform.os}`);
+    const sum = sumOf(binary, options);
+    if (!sum) throw new Error(`not downloaded, no checksum is known of ${releaseRow(binary, platform)}`);
     progress.say(`loading ${release.url}`);
-    await installRelease(release, cachePath(binary, options.env), progress, options.signal);
+    await installRelease({ ...release, sum }, cachePath(binary, options.env), progress, options.signal);
   }
 }
+
+const sumOf = (binary: BinaryName, { sums = RELEASE_SUMS }: BinaryOptions): string | undefined =>
+  sums[releaseRow(binary, thisPlatform())];
 
 /** Builds all programs of the project at once: they share most of their sources, so each further one costs little. */
 async function fromSource(project: ProjectName, options: BinaryOptions, progress: Progress): Promise<void> {

@@ -13,11 +13,11 @@ const ATTEMPTS = 3;
 const STALL_MS = 30_000;
 
 /**
- * Downloads the program of an official release to `target` and compares it with the published checksum. What has arrived
- * of an interrupted download stays beside the target; the next attempt, or the next run of the program, continues it.
+ * Downloads the program of an official release to `target`, if the file has the SHA-256 `sum`. What has arrived of an
+ * interrupted download stays beside the target; the next attempt, or the next run of the program, continues it.
  */
 export async function installRelease(
-  { url, checksumUrl, member }: Release,
+  { url, member, sum }: Release & { readonly sum: string },
   target: string,
   progress: Progress,
   signal: AbortSignal = new AbortController().signal,
@@ -25,43 +25,16 @@ export async function installRelease(
   await mkdir(dirname(target), { recursive: true });
   const file = basename(url);
   const partial = join(dirname(target), `.${file}.part`);
-  progress.showStatus(`asking ${new URL(checksumUrl).host} for the checksum of ${file}`);
-  const answer = await fetch(checksumUrl, { signal: AbortSignal.any([signal, AbortSignal.timeout(STALL_MS)]) });
-  if (!answer.ok) throw new Error(`${checksumUrl} answered ${answer.status}`);
-  const expected = publishedChecksum(await answer.text(), file);
-  if (!expected) throw new Error(`${checksumUrl} does not name a SHA-256 of ${file}`);
-
   await download(url, partial, progress, signal);
   progress.showStatus(`comparing ${file} with its checksum`);
   const hash = createHash('sha256');
   await pipeline(createReadStream(partial), hash);
   const found = hash.digest('hex');
-  if (found !== expected) {
+  if (found !== sum) {
     await rm(partial);
-    throw new Error(`${url} has SHA-256 ${found}, but ${expected} is published`);
+    throw new Error(`${url} has SHA-256 ${found}, and not ${sum}, which is expected: it is not used`);
   }
   await (member ? unpack(partial, member, target) : place(partial, target));
-}
-
-/** The SHA-256 of a file in a published text: the bare sum, lines of "sum  name", or GitHub's JSON about a release. */
-export function publishedChecksum(text: string, file: string): string | undefined {
-  const bare = /^([0-9a-f]{64})\s*$/.exec(text);
-  if (bare) return bare[1];
-  for (const line of text.split('\n')) {
-    const [sum, name] = line.trim().split(/\s+\*?/);
-    if (name === file && sum && /^[0-9a-f]{64}$/.test(sum)) return sum;
-  }
-  return githubDigest(text, file);
-}
-
-function githubDigest(text: string, file: string): string | undefined {
-  try {
-    const { assets } = JSON.parse(text) as { assets?: { name?: string; digest?: string }[] };
-    const digest = assets?.find((asset) => asset.name === file)?.digest;
-    return digest ? /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1] : undefined;
-  } catch {
-    return undefined; // not JSON
-  }
 }
 
 async function download(url: string, partial: string, progress: Progress, signal: AbortSignal): Promise<void> {

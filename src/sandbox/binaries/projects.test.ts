@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { BINARY_NAMES, PROJECTS, type ProjectName, projectOf, RELEASE_SITES } from './projects.ts';
+import { RELEASE_SUMS, releaseRow } from './release-sums.ts';
 
 const names = Object.keys(PROJECTS) as ProjectName[];
 
@@ -43,4 +44,17 @@ test('releases are where their projects say', () => {
   expect(url('etcd', 'etcd', mac)).toMatch(/darwin-arm64\.zip$/);
   expect(url('kwok', 'kwok')).toBe('https://github.com/kubernetes-sigs/kwok/releases/download/v0.8.0/kwok-linux-amd64');
   expect(url('helm', 'helm')).toBe('https://get.helm.sh/helm-v3.22.0-linux-amd64.tar.gz');
+});
+
+test('the table of sums has a row for each published file of these versions, and no other', () => {
+  const platforms = (['linux', 'darwin'] as const).flatMap((os) =>
+    (['amd64', 'arm64'] as const).map((arch) => ({ os, arch })),
+  );
+  const rows = BINARY_NAMES.flatMap((name) =>
+    platforms
+      .filter((platform) => PROJECTS[projectOf(name)].release(RELEASE_SITES, name, platform))
+      .map((platform) => releaseRow(name, platform)),
+  );
+  expect(Object.keys(RELEASE_SUMS).sort()).toEqual(rows.sort());
+  for (const sum of Object.values(RELEASE_SUMS)) expect(sum).toMatch(/^([0-9a-f]{64})?$/);
 });

@@ -18,8 +18,6 @@ export const isBinaryName = (name: string): name is BinaryName => BINARY_NAMES.s
 /** One published file. */
 export interface Release {
   readonly url: string;
-  /** Contains the SHA-256 of the file: a text, or GitHub's JSON about the release. */
-  readonly checksumUrl: string;
   /** If the file is an archive: the path of the program inside. */
   readonly member?: string;
 }
@@ -41,7 +39,6 @@ export const RELEASE_SITES = {
   kubernetes: 'https://dl.k8s.io',
   helm: 'https://get.helm.sh',
   github: 'https://github.com',
-  githubApi: 'https://api.github.com',
 };
 export type ReleaseSites = Readonly<typeof RELEASE_SITES>;
 
@@ -61,7 +58,6 @@ export const PROJECTS: Readonly<Record<ProjectName, Project>> = {
       const folder = `${sites.github}/etcd-io/etcd/releases/download/v${ETCD}`;
       return {
         url: `${folder}/${name}.${os === 'linux' ? 'tar.gz' : 'zip'}`,
-        checksumUrl: `${folder}/SHA256SUMS`,
         member: `${name}/etcd`,
       };
     },
@@ -78,8 +74,7 @@ export const PROJECTS: Readonly<Record<ProjectName, Project>> = {
     buildMinutes: { least: 6, most: 10 },
     release(sites, binary, { os, arch }) {
       if (os !== 'linux' && binary !== 'kubectl') return undefined;
-      const url = `${sites.kubernetes}/v${KUBERNETES}/bin/${os}/${arch}/${binary}`;
-      return { url, checksumUrl: `${url}.sha256` };
+      return { url: `${sites.kubernetes}/v${KUBERNETES}/bin/${os}/${arch}/${binary}` };
     },
   },
   kwok: {
@@ -88,11 +83,7 @@ export const PROJECTS: Readonly<Record<ProjectName, Project>> = {
     linkerFlags: '-s -w',
     buildMinutes: { least: 1, most: 3 },
     release(sites, _binary, { os, arch }) {
-      return {
-        url: `${sites.github}/kubernetes-sigs/kwok/releases/download/v${KWOK}/kwok-${os}-${arch}`,
-        // kwok publishes no checksums; GitHub's API names the digest of every file.
-        checksumUrl: `${sites.githubApi}/repos/kubernetes-sigs/kwok/releases/tags/v${KWOK}`,
-      };
+      return { url: `${sites.github}/kubernetes-sigs/kwok/releases/download/v${KWOK}/kwok-${os}-${arch}` };
     },
   },
   helm: {
@@ -101,8 +92,7 @@ export const PROJECTS: Readonly<Record<ProjectName, Project>> = {
     linkerFlags: `-s -w -X helm.sh/helm/v3/internal/version.version=v${HELM}`,
     buildMinutes: { least: 1, most: 3 },
     release(sites, _binary, { os, arch }) {
-      const url = `${sites.helm}/helm-v${HELM}-${os}-${arch}.tar.gz`;
-      return { url, checksumUrl: `${url}.sha256sum`, member: `${os}-${arch}/helm` };
+      return { url: `${sites.helm}/helm-v${HELM}-${os}-${arch}.tar.gz`, member: `${os}-${arch}/helm` };
     },
   },
 };

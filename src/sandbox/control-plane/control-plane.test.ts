@@ -3,7 +3,7 @@ import { API_COMPONENTS, type ControlPlaneSettings, commandLine, NODE_COMPONENTS
 
 const settings: ControlPlaneSettings = {
   dir: '/state/one',
-  ports: { etcdClient: 20001, etcdPeer: 20002, api: 20003, controllerManager: 20004, scheduler: 20005 },
+  ports: { api: 20003, controllerManager: 20004, scheduler: 20005 },
   binaries: {
     etcd: '/bin/etcd',
     'kube-apiserver': '/bin/kube-apiserver',
@@ -16,16 +16,21 @@ const settings: ControlPlaneSettings = {
 };
 
 test.each([...API_COMPONENTS, ...NODE_COMPONENTS])(
-  '%s listens on loopback alone and writes into its folder',
+  '%s listens on loopback or in its folder alone, and writes into its folder',
   (name) => {
     const [binary, ...flags] = commandLine(name, settings);
     expect(binary).toBe(`/bin/${name}`);
     const addresses = flags.filter((flag) => /address=|urls=|initial-cluster=|node-ip=/.test(flag));
     expect(addresses.length).toBeGreaterThan(0);
-    for (const flag of addresses) expect(flag).toContain('127.0.0.1');
+    // A relative path: of a socket in the folder, in which components run.
+    for (const flag of addresses) expect(flag).toMatch(/=127\.0\.0\.1$|=unix:\/\/[^/]+$/);
     for (const flag of flags.filter((text) => text.includes('=/'))) expect(flag).toContain('=/state/one/');
   },
 );
+
+test('etcd, which knows no users, listens on no port', () => {
+  expect(commandLine('etcd', settings).join()).not.toMatch(/https?:|127\.0\.0\.1/);
+});
 
 test('RBAC decides what users may do', () => {
   expect(commandLine('kube-apiserver', settings)).toContain('--authorization-mode=RBAC');

@@ -7,11 +7,20 @@ export type ControlPlaneComponent = 'etcd' | 'kube-apiserver' | 'kube-controller
 export const API_COMPONENTS: readonly ControlPlaneComponent[] = ['etcd', 'kube-apiserver'];
 export const NODE_COMPONENTS: readonly ControlPlaneComponent[] = ['kube-controller-manager', 'kube-scheduler', 'kwok'];
 
+/**
+ * etcd knows no users: whoever reaches it may read and write everything. So it listens on sockets in the sandbox's folder,
+ * which only its owner may enter. The paths are relative to that folder, in which components run: absolute ones may be
+ * longer than a socket's path can be. etcd wants a port in every URL, and takes it as part of the name.
+ */
+const ETCD_SOCKET = 'etcd.sock:0';
+const ETCD_PEER_SOCKET = 'etcd-peer.sock:0';
+
 /** The files of a sandbox's folder. */
 export function sandboxFiles(dir: string) {
   const certificates = join(dir, 'certificates');
   return {
     data: join(dir, 'etcd'),
+    etcdSocket: join(dir, ETCD_SOCKET),
     certificates,
     /** The API server makes its own certificate, and appends the certificate authority to it. */
     authority: join(certificates, 'apiserver.crt'),
@@ -26,7 +35,7 @@ export function sandboxFiles(dir: string) {
   } as const;
 }
 
-export type Ports = Readonly<Record<'etcdClient' | 'etcdPeer' | 'api' | 'controllerManager' | 'scheduler', number>>;
+export type Ports = Readonly<Record<'api' | 'controllerManager' | 'scheduler', number>>;
 
 export interface ControlPlaneSettings {
   readonly dir: string;
@@ -36,30 +45,28 @@ export interface ControlPlaneSettings {
   readonly etcdQuotaBytes: number | undefined;
 }
 
-/** The command line of each component. Everything listens on loopback only. */
+/** The command line of each component. What listens on loopback asks every caller for a credential. */
 export function commandLine(component: ControlPlaneComponent, settings: ControlPlaneSettings): readonly string[] {
   const binary = settings.binaries[component];
   if (!binary) throw new Error(`${component} was not looked for`);
   return [binary, ...ARGUMENTS[component](settings)];
 }
 
-export const etcdUrl = (ports: Ports): string => `http://127.0.0.1:${ports.etcdClient}`;
-
 const ARGUMENTS: Readonly<Record<ControlPlaneComponent, (settings: ControlPlaneSettings) => readonly string[]>> = {
-  etcd: ({ dir, ports, etcdQuotaBytes }) => [
+  etcd: ({ dir, etcdQuotaBytes }) => [
     `--data-dir=${sandboxFiles(dir).data}`,
     // A power failure may cost the last second of data, which nobody needs; waiting for the disk would cost time.
     '--unsafe-no-fsync',
-    `--listen-client-urls=${etcdUrl(ports)}`,
-    `--advertise-client-urls=${etcdUrl(ports)}`,
-    `--listen-peer-urls=http://127.0.0.1:${ports.etcdPeer}`,
-    `--initial-advertise-peer-urls=http://127.0.0.1:${ports.etcdPeer}`,
-    `--initial-cluster=default=http://127.0.0.1:${ports.etcdPeer}`,
+    `--listen-client-urls=unix://${ETCD_SOCKET}`,
+    `--advertise-client-urls=unix://${ETCD_SOCKET}`,
+    `--listen-peer-urls=unix://${ETCD_PEER_SOCKET}`,
+    `--initial-advertise-peer-urls=unix://${ETCD_PEER_SOCKET}`,
+    `--initial-cluster=default=unix://${ETCD_PEER_SOCKET}`,
     '--log-level=warn',
     ...(etcdQuotaBytes === undefined ? [] : [`--quota-backend-bytes=${etcdQuotaBytes}`]),
   ],
   'kube-apiserver': ({ dir, ports, audit }) => [
-    `--etcd-servers=${etcdUrl(ports)}`,
+    `--etcd-servers=unix://${ETCD_SOCKET}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${ports.api}`,
     '--advertise-address=127.0.0.1',

@@ -15,8 +15,6 @@ export async function freePorts(): Promise<Ports> {
     return port;
   };
   return {
-    etcdClient: await next(),
-    etcdPeer: await next(),
     api: await next(),
     controllerManager: await next(),
     scheduler: await next(),

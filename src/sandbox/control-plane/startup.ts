@@ -17,9 +17,9 @@ async function until(what: string, condition: () => Promise<boolean>, signal: Ab
   }
 }
 
-export async function waitForEtcd(url: string, signal: AbortSignal): Promise<void> {
-  const healthy = async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2000) })).ok;
-  await until('etcd healthy', healthy, signal);
+/** etcd makes its socket before it can answer; whoever connects until then waits for the answer, and not in vain. */
+export async function waitForEtcd(socket: string, signal: AbortSignal): Promise<void> {
+  await until('etcd listening', async () => existsSync(socket), signal);
 }
 
 /** Returns the authority of the API server's certificate, which it writes into a file before it listens. */

@@ -5,10 +5,10 @@ import { createMetrics, type Metrics } from '../metrics.ts';
 export const ADMISSION_METRICS = {
   attune_admission_requests_total: counter(
     ['outcome', 'dry_run'],
-    'Requests of the API server, by outcome: unchanged, changed or denied; invalid: it was no proper review; failed: ' +
-      'Attune had no answer in time, or an error of its own, and the failure policy decides.',
+    'Requests of the API server, by outcome: unchanged, changed or denied; invalid: it was no proper review; refused: ' +
+      'too many came at once; failed: Attune had an error of its own. After the last two the failure policy decides.',
     {
-      initial: ['unchanged', 'changed', 'denied', 'invalid', 'failed'].map((outcome) => ({
+      initial: ['unchanged', 'changed', 'denied', 'invalid', 'refused', 'failed'].map((outcome) => ({
         outcome,
         dry_run: 'false',
       })),

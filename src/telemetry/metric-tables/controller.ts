@@ -34,7 +34,8 @@ export const CONTROLLER_METRICS = {
   ),
   reloader_skipped_total: counter(
     ['reason'],
-    'Events that led to nothing, by reason: ignored_or_not_selected, no_data_change or strategy_not_updated.',
+    'Events that led to nothing, by reason: ignored_or_not_selected, no_data_change, strategy_not_updated, or ' +
+      'workload_deleted where the owner of a Job deleted it before Attune could replace it.',
   ),
   reloader_workqueue_depth: gauge([], 'Workloads with a change that is not written yet.'),
   reloader_workqueue_adds_total: counter([], 'Workloads put into the queue.'),
@@ -74,9 +75,12 @@ export const CONTROLLER_METRICS = {
   ),
   attune_undelivered_changes: gauge(
     [],
-    'Changes that another writer reverted twice and that are not applied again by themselves; not among the pending.',
+    'Changes that another writer reverted twice during their rollout: old pods may be left, and Attune does not apply them again. Not among the pending.',
   ),
-  attune_reverted_total: counter([], 'Marks of a reload that another writer removed from a pod template.'),
+  attune_reverted_total: counter(
+    [],
+    'Marks of a reload that another writer removed from a pod template that may keep older pods.',
+  ),
   attune_settled_total: counter(
     ['how'],
     'Changes that reached their workload, by how: rolled by Attune, or already-rolled by another writer.',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { api } from '../../support/sandbox.ts';
-import { DIALECTS, type World, world } from './world.ts';
+import { DIALECTS, type Manifest, type World, world } from './world.ts';
 
 const RECORD = 'attune.dev/record';
 
@@ -39,20 +39,23 @@ describe.each(DIALECTS.filter(({ flags }) => flags.length === 0))('$title', (dia
   test('while nobody answers writes go on, the reload arrives, and a mark that is dropped comes back once', async () => {
     await using scene = await w.scene();
     await scene.reload('v2');
+    const { template } = scene.deployment()['spec'] as Manifest['spec'];
     const [replica] = w.replicas.splice(0);
     await replica?.kill9();
     await scene.moves.setData('ConfigMap', 'c', { k: 'v3' });
-    await api().patch(scene.path, { metadata: { labels: { written: 'meanwhile' } } });
+    // The rollout stays open: a mark that is taken away later proves nothing against the pods.
+    const spec = { ...scene.manifest.spec, minReadySeconds: 500 };
+    await api().patch(scene.path, { metadata: { labels: { written: 'meanwhile' } }, spec: { minReadySeconds: 500 } });
     w.replicas.push(await w.stage.serve(['--quiet-period=100ms', ...dialect.flags]));
     await scene.audit.until('the reload', () => scene.rolls() === 2);
-    await scene.complete();
     // Registered, but reached by nobody: as if every replica were gone, while the controller lives.
     const served = w.replicas[0]?.backend;
     w.stage.service.backends.clear();
     w.stage.service.cut();
-    await api().replace(scene.path, scene.manifest);
+    await api().replace(scene.path, { ...scene.manifest, spec: { ...spec, template } });
     await scene.audit.until('applied once more', () => scene.rolls() === 4);
     if (served) w.stage.service.backends.add(served);
+    await api().patch(scene.path, { spec: { minReadySeconds: 0 } });
     await scene.complete();
     await scene.fence();
     expect(scene.rolls()).toBe(4);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addressOf, probe } from '../../../src/admission/probe.ts';
 import { registrationManifest } from '../../../src/admission/registration/manifest.ts';
 import { keepRegistered } from '../../../src/admission/registration/registration.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -42,6 +43,49 @@ const gitOps = (webhooks: unknown) =>
     { ...manifest(), webhooks, kind: 'MutatingWebhookConfiguration' },
     'apply',
   );
+
+test('Fail is taken back where the API server trusts nobody, and comes with the bundle that somebody else writes', async () => {
+  const name = `${ns}-theirs`;
+  const their = { ...target(), name };
+  const theirPath = `${REGISTRATIONS}/${name}`;
+  const { admissionServer, ...rules } = settings([`--namespaces=${ns}`]);
+  const { webhooks, ...rest } = registrationManifest(their, { ...rules, marks: admissionServer.marks });
+  const entries = (webhooks as readonly Record<string, unknown>[]).map((each) => ({ ...each, failurePolicy: 'Fail' }));
+  await admin.create(REGISTRATIONS, { ...rest, webhooks: entries });
+  const stop = new AbortController();
+  const lines: string[] = [];
+  const say = (line: string) => void lines.push(line);
+  const running = keepRegistered(
+    {
+      client: kubeClient(),
+      target: their,
+      failurePolicy: 'Fail',
+      bundle: () => '',
+      probe: async (bundle) => void (await probe(addressOf(their), their, bundle, stop.signal)),
+      clock: systemClock,
+      log: { debug: say, info: say, warn: say, error: say },
+      metrics: { set: () => {}, increment: () => {} },
+    },
+    stop.signal,
+  );
+  const state = async () => stateOf(await admin.get(theirPath));
+  try {
+    await until(async () => (await state()) === 'Ignore ,Ignore ', { what: 'Ignore' });
+    expect(lines[0]).toContain('the API server does not trust admission, so failurePolicy is Ignore');
+    const { webhooks: now } = await admin.get(theirPath);
+    const trusting = (now as readonly { clientConfig: object }[]).map((each) => ({
+      ...each,
+      clientConfig: { ...each.clientConfig, caBundle: base64(endpoint.bundle) },
+    }));
+    await admin.patch(theirPath, { webhooks: trusting }, 'merge');
+    const wanted = `Fail ${base64(endpoint.bundle)}`;
+    await until(async () => (await state()) === `${wanted},${wanted}`, { what: 'Fail' });
+  } finally {
+    stop.abort();
+    await running;
+    await admin.delete(theirPath);
+  }
+});
 
 test('owns two fields, with the right to this object alone, and takes them back from whoever resets them', async () => {
   const rights = { apiGroups: ['admissionregistration.k8s.io'], resources: ['mutatingwebhookconfigurations'] };

@@ -57,6 +57,30 @@ describe.each([sap('SAP'), sap('SAP under compat')])('$title', (dialect) => {
     expect(scene.rolls()).toBe(1);
   });
 
+  // As SAP, every write sets the hash of the moment.
+  if (!isCompat) {
+    test('a hash of an earlier version stays, whoever writes, until the data changes', async () => {
+      await using scene = await w.scene();
+      const earlier = createHash('sha256').update('by data alone').digest('hex');
+      const annotated = { spec: { template: { metadata: { annotations: { [HASH]: earlier } } } } };
+      await api().patch(`${scene.path}?fieldManager=Reloader`, annotated);
+      await scene.audit.until('the hash', () => hashOf(scene.deployment()) === earlier);
+      await scene.complete();
+      const before = scene.rolls();
+      await api().patch(scene.path, { metadata: { labels: { touched: 'yes' } } });
+      await api().replace(scene.path, scene.manifest);
+      await api().patch(scene.path, token(await byVersion(scene, 'c')));
+      await scene.fence();
+      expect([scene.rolls(), hashOf(scene.deployment())]).toEqual([before, earlier]);
+      expect(scene.deployment().metadata.annotations).not.toHaveProperty([HASH]);
+      await scene.reload('v2');
+      await scene.fence();
+      expect(scene.rolls()).toBe(before + 1);
+      expect(hashOf(scene.deployment())).toMatch(/^[0-9a-f]{64}$/);
+      expect(hashOf(scene.deployment())).not.toBe(earlier);
+    });
+  }
+
   test('a label switches it off, also for a manifest with an old token', async () => {
     await using scene = await w.scene();
     const label = 'pod-reloader.cs.sap.com/ignored';

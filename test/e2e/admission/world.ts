@@ -3,6 +3,7 @@ import { environment } from '../../../src/config/load.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/binaries.ts';
 import { type AdmissionStage, admissionStage, type Replica } from '../../support/admission.ts';
 import { Audit } from '../../support/audit.ts';
+import type { Controller } from '../../support/controller.ts';
 import { type AnyObject, api, controlPlane } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
 import { pathOf } from '../../support/workloads.ts';
@@ -56,6 +57,8 @@ export const patient = (given: Manifest): Manifest => {
 export interface World extends AsyncDisposable {
   readonly stage: AdmissionStage;
   readonly replicas: Replica[];
+  /** The controller, where there is no admission at all. */
+  readonly alone: Controller | undefined;
   /** A namespace that nobody has used yet, with `c` and `d` in it. */
   scene(minReadySeconds?: number): Promise<Scene>;
 }
@@ -114,6 +117,7 @@ export async function world(dialect: Dialect, options: WorldOptions = {}): Promi
   return {
     stage,
     replicas,
+    alone,
     scene: (minReadySeconds) => sceneIn(left.shift() ?? '', manifest(dialect.annotations, minReadySeconds)),
     async [Symbol.asyncDispose]() {
       for (const each of [...replicas, alone]) await each?.[Symbol.asyncDispose]();

@@ -118,6 +118,26 @@ describe('with admission', () => {
     expect(ingress).toContainEqual({ ports: [{ port: 'admission' }] });
   });
 
+  it('who may reach the port can be said, with and without the network policy of the other ports', async () => {
+    const from = [
+      { ipBlock: { cidr: '10.0.0.0/28' } },
+      { podSelector: { matchLabels: { app: 'konnectivity-agent' } } },
+    ];
+    const scrapers = [{ podSelector: {} }];
+    const specOf = async (netpol: Values) =>
+      only(await render(admission({ from }, { reloader: { netpol } })), 'NetworkPolicy')['spec'];
+    const admits = { ports: [{ port: 'admission' }], from };
+    const alone = await specOf({ from: scrapers });
+    expect(alone).toMatchObject({ policyTypes: ['Ingress'], ingress: [{ ports: [{ port: 'http' }] }, admits] });
+    expect([alone.egress, alone.ingress[0].from]).toEqual([undefined, undefined]);
+    const both = await specOf({ enabled: true, from: scrapers });
+    expect(both.policyTypes).toEqual(['Ingress', 'Egress']);
+    expect(both.ingress).toEqual([{ ports: [{ port: 'http' }], from: scrapers }, admits]);
+    const kinds = async (values: Values) => (await render(values)).map(({ kind }) => kind);
+    expect(await kinds(admission())).not.toContain('NetworkPolicy');
+    expect(await kinds(admission({ enabled: false, from }))).not.toContain('NetworkPolicy');
+  });
+
   it('a certificate of cert-manager is mounted, without its CA, and no right on Secrets is needed', async () => {
     const certManager = { enabled: true, issuerRef: { name: 'ca', kind: 'ClusterIssuer' } };
     const volumes = [{ name: 'theirs', emptyDir: {} }];
@@ -139,6 +159,7 @@ describe('with admission', () => {
   });
 
   it.each<[string, Values, string]>([
+    ['a caller that is no peer', admission({ from: ['10.0.0.1'] }), '/attune/admission/from/0'],
     ['cert-manager without an issuer', admission({ certManager: { enabled: true } }), 'needs issuerRef.name'],
     ['a webhook instead of rollouts', admission({}, { reloader: { webhookUrl: 'http://hook' } }), 'Remove one of them'],
     [

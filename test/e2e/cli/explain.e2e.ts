@@ -3,7 +3,7 @@ import type { WorkloadReport } from '../../../src/cli/explain/explain-text.ts';
 import { type Stage, stage } from '../../support/controller.ts';
 import { api, serviceAccount } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { podUsing, workload } from '../../support/workloads.ts';
+import { HELD_OPEN, podUsing, workload } from '../../support/workloads.ts';
 import { AUTO, DEFAULTS, explainer } from './explained.ts';
 import { commandLine } from './run.ts';
 
@@ -93,15 +93,16 @@ describe('how things stand, over a change that is rolled out and one that is not
 it('a change that another writer keeps undoing is not delivered', async () => {
   const source = { kind: 'ConfigMap', name: 'fought-over' } as const;
   await admin.create(configMaps(), { metadata: { name: source.name }, data: { a: '1' } });
-  await create('fought', { annotations: AUTO, pod: podUsing(source, 'envFrom') });
+  await create('fought', { annotations: AUTO, pod: podUsing(source, 'envFrom'), spec: HELD_OPEN });
   await using controller = await place.start(['--quiet-period=0s']);
   // Before the change: afterwards the mark may be on them already.
-  const containers = (await admin.get(`${deployments()}/fought`))['spec'].template.spec.containers;
+  const { containers } = (await admin.get(`${deployments()}/fought`))['spec'].template.spec;
+  const template = { metadata: { annotations: null }, spec: { containers } };
   await admin.patch(`${configMaps()}/${source.name}`, { data: { a: '2' } });
   const isMarked = async () => (await about('deploy/fought')).mark?.found === 'current';
   for (let round = 0; round < 2; round += 1) {
     await until(isMarked, { what: 'the mark' });
-    await admin.patch(`${deployments()}/fought`, { spec: { template: { spec: { containers } } } });
+    await admin.patch(`${deployments()}/fought`, { spec: { template } });
   }
   await controller.untilLine(/undelivered/);
   const { state } = await until(

@@ -12,7 +12,7 @@ export const AUTO = { 'reloader.stakater.com/auto': 'true' };
 export const DEFAULTS = '--reload-strategy=env-vars';
 
 /** What `attune explain` says in the first namespace of a stage, asked by an administrator. */
-export function explainer(place: Stage) {
+export function explainer(place: Pick<Stage, 'home' | 'space'>) {
   const attune = commandLine(undefined, { ATTUNE_NAMESPACE: place.home });
   const explained = async (name: string, ...flags: string[]): Promise<WorkloadReport> => {
     const { code, stdout, stderr } = await attune('explain', name, '-n', place.space, '-o', 'json', DEFAULTS, ...flags);

@@ -7,7 +7,7 @@ import { shortDigest } from '../../../src/domain/state/recent-templates.ts';
 import { parseWorkload } from '../../../src/domain/workload/parse-workload.ts';
 import { KEY_SECRET, keysIn, withKey } from '../../../src/model/ledger/ledger-key.ts';
 import { Audit } from '../../support/audit.ts';
-import { startController } from '../../support/controller.ts';
+import { stage, startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { type AnyObject, api, controlPlane, namespace } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
@@ -122,6 +122,47 @@ test.each([
   await moves.setData('ConfigMap', 'future', { value: '2' });
   await untilMarked(audit, DEPLOYMENT, 'future', { value: '2' });
   expect(rollsOf(audit, 'past')).toBe(1);
+});
+
+/** Names of Deployments that all go into one of 64 shards by a hash without a key. */
+function collidingNames(space: string): readonly string[] {
+  const hash = (text: string) => [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 0);
+  const names = Array.from({ length: 1000 }, (_, n) => `evil-${n}`);
+  return names.filter((name) => hash(`Deployment/${space}/${name}`) % 64 === 53).slice(0, 9);
+}
+
+test('one tenant cannot stop the ledger: what changes for another while nobody is there arrives', async () => {
+  await using at = await stage({ spaces: 2 });
+  const [shop = '', evil = ''] = at.spaces;
+  const moves = movesIn(shop);
+  const ledger = async () => (await api().list(pathOf('ConfigMap', at.home))).filter(isShard);
+  const isShard = ({ metadata }: AnyObject) => metadata.name.startsWith('attune-ledger-');
+  await moves.createSource('ConfigMap', 'app', { value: '1' });
+  await moves.createUser('web', 'app');
+  // Names that do not exist, in lists of 100 kB: together more than a ConfigMap holds. One list is larger than its share.
+  const absent = (count: number, length: number) =>
+    Array.from({ length: count }, (_, n) => String(n).padStart(length, 'x')).join(',');
+  const ask = (name: string, list: string) => {
+    const annotations = { 'pod-reloader.cs.sap.com/configmaps': list };
+    return movesIn(evil).create(DEPLOYMENT, name, { annotations, spec: { replicas: 0 } });
+  };
+  for (const name of collidingNames(evil)) await ask(name, absent(1000, 100));
+  await ask('greedy', absent(1000, 250));
+  await using audit = await Audit.of(shop, [DEPLOYMENT]);
+  await using told = await Audit.of(evil, ['Event']);
+  const first = await at.start();
+  const limits = () => told.all('Event').filter((event) => event['reason'] === 'LedgerLimit');
+  await told.until('the tenant is told', () => limits().length > 0);
+  expect(limits().map((event) => event['involvedObject'].name)).toEqual(['greedy']);
+  const sizes = (await ledger()).map((shard) => Buffer.byteLength(shard['data'].ledger));
+  expect(sizes.length).toBeGreaterThan(0);
+  expect(Math.max(...sizes)).toBeLessThan(1_048_576);
+  expect(first.lines.filter((line) => line.includes('refused'))).toEqual([]);
+  await first.kill9();
+  await moves.setData('ConfigMap', 'app', { value: '2' });
+  await using second = await at.start();
+  await second.untilLine(/ledger found/);
+  await untilMarked(audit, DEPLOYMENT, 'web', { value: '2' });
 });
 
 test('what another reloader did meanwhile is not done again', async () => {

@@ -4,7 +4,7 @@ import { startController } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { api, controlPlane, namespace } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { pathOf } from '../../support/workloads.ts';
+import { HELD_OPEN, pathOf, UNMARKED } from '../../support/workloads.ts';
 import { movesIn, untilCalm, untilMarked } from '../reloader/moves.ts';
 import { webWorld } from './web-world.ts';
 
@@ -37,7 +37,7 @@ test.concurrent('template, then source: the new pods may be older than the chang
 test.concurrent('an undo after the change goes back to pods that may be older, so it rolls', async () => {
   await using w = await world([TOGETHER]);
   // The rollout in between never completes: of one that did, no older pods would be left to go back to.
-  await api().patch(pathOf(DEPLOYMENT, w.shop, 'web'), { spec: { replicas: 1, minReadySeconds: 500 } });
+  await api().patch(pathOf(DEPLOYMENT, w.shop, 'web'), { spec: HELD_OPEN });
   await w.setImage('v2');
   await w.fence();
   await w.moves.setData('ConfigMap', 'web', { value: '2' });
@@ -46,14 +46,10 @@ test.concurrent('an undo after the change goes back to pods that may be older, s
   expect(w.rolls()).toBe(3);
 });
 
-test.concurrent('a writer who takes our mark away is answered once; then the change stays visibly undelivered', async () => {
+test.concurrent('a writer who takes our mark away during the rollout is answered once; then the change stays visibly undelivered', async () => {
   await using w = await world();
-  const strip = () =>
-    api().patch(
-      pathOf(DEPLOYMENT, w.shop, 'web'),
-      { spec: { template: { spec: { containers: [{ name: 'app', env: [{ $patch: 'replace' }] }] } } } },
-      'strategic',
-    );
+  const strip = () => api().patch(pathOf(DEPLOYMENT, w.shop, 'web'), { spec: { template: UNMARKED } }, 'strategic');
+  await api().patch(pathOf(DEPLOYMENT, w.shop, 'web'), { spec: HELD_OPEN });
   await w.moves.setData('ConfigMap', 'web', { value: '2' });
   await untilMarked(w.audit, DEPLOYMENT, 'web', { value: '2' });
   await strip();

@@ -5,7 +5,7 @@ import { Audit, templateIn } from '../../support/audit.ts';
 import { startController } from '../../support/controller.ts';
 import { api, controlPlane, namespace } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { pathOf, type SourceName } from '../../support/workloads.ts';
+import { HELD_OPEN, pathOf, type SourceName } from '../../support/workloads.ts';
 import { Fence, movesIn } from '../reloader/moves.ts';
 
 const KINDS: readonly KindName[] = ['Deployment', 'StatefulSet', 'DaemonSet'];
@@ -200,10 +200,10 @@ test('who is killed and started again loses nothing and rolls nothing twice', as
   expect(['app', 'gone', 'born'].map((name) => w.rolls('Deployment', name))).toEqual([2, 1, 1]);
 });
 
-test('who takes the hash away is answered once', async () => {
+test('who takes the hash away during the rollout is answered once', async () => {
   await using w = await world();
   await w.moves.createSource('ConfigMap', 'app', { value: '1' });
-  await w.moves.create('Deployment', 'web', { annotations: { [LISTS.ConfigMap]: 'app' } });
+  await w.moves.create('Deployment', 'web', { annotations: { [LISTS.ConfigMap]: 'app' }, spec: HELD_OPEN });
   const controller = await w.start();
   const strip = () =>
     api().patch(pathOf('Deployment', w.shop, 'web'), { spec: { template: { metadata: { annotations: null } } } });

@@ -33,14 +33,17 @@ async function leave(at: Stage, weak: ReturnType<typeof withKey>): Promise<void>
     const pod = { containers: [{ name: 'app', image: 'app', envFrom: [{ secretRef: { name } }] }] };
     const { metadata } = await moves.create(DEPLOYMENT, name, { annotations: AUTO, pod });
     const id: SourceId = `Secret/${name}`;
-    const { exact } = weak.digest.fingerprint(piecesOf('Secret', sourceObject('Secret', name, pin('1234'))));
+    const { exact } = weak.digest.fingerprint(
+      { kind: 'Secret', namespace: at.space, name },
+      piecesOf('Secret', sourceObject('Secret', name, pin('1234'))),
+    );
     const uid = metadata.uid ?? '';
     workloads[`${DEPLOYMENT}/${at.space}/${name}`] = { uid, seq: 1, applied: { [id]: exact } };
     if (!RECORDED.includes(name)) continue;
     const record = encodeRecord({ uid, seq: 2, key: weak.keyId, template: 'x', sources: { [id]: exact } });
     await moves.annotate(DEPLOYMENT, name, { [RECORD]: record });
   }
-  const ledger = JSON.stringify({ v: 1, key: weak.keyId, alive: Date.now(), shards: 1, workloads });
+  const ledger = JSON.stringify({ v: 2, key: weak.keyId, alive: Date.now(), shards: 1, workloads });
   await api().create(pathOf('ConfigMap', at.home), { metadata: { name: 'attune-ledger-0' }, data: { ledger } });
 }
 

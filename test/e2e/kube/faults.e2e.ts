@@ -95,8 +95,12 @@ test(`${CHANGES} changes under faults: the state is that of a fresh listing, and
   const after = await heapBytes();
 
   const fresh = async () => {
-    const page = (await kubeClient().list<DataObject>(CONFIG_MAPS, scope).next()).value;
-    return Object.fromEntries((page?.items ?? []).map((item) => [`${ns}/${item.metadata.name}`, digest(item)]));
+    const found: [string, string][] = [];
+    for await (const { items, fresh: isFirst } of kubeClient().list<DataObject>(CONFIG_MAPS, scope)) {
+      if (isFirst) found.length = 0;
+      for (const item of items) found.push([`${ns}/${item.metadata.name}`, digest(item)]);
+    }
+    return Object.fromEntries(found);
   };
   // Asked for each time: a write whose answer was not waited for may arrive late.
   const isFresh = async () => {

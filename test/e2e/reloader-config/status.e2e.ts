@@ -161,7 +161,7 @@ test.concurrent('without consent nothing of the other namespace is told', async 
   expect(statusOf('theirs').targetStatus).toEqual([target]);
 });
 
-test.concurrent('200 changes in ten seconds are three writes at most, and the last is true', async () => {
+test.concurrent('200 changes in ten seconds are three writes and one for each reload at most, and the last is true', async () => {
   // Before the first write: the time between two is counted from when it was made, not from when it is seen here.
   const begun = performance.now();
   await settled('busy');
@@ -180,7 +180,7 @@ test.concurrent('200 changes in ten seconds are three writes at most, and the la
   });
   // Where others share the machine it takes longer than ten seconds.
   const everyFiveSeconds = Math.floor((performance.now() - begun) / 5000);
-  expect(writes('busy') - written).toBeLessThanOrEqual(Math.max(3, everyFiveSeconds));
+  expect(writes('busy') - written).toBeLessThanOrEqual(Math.max(3, everyFiveSeconds) + shop.rolls('busy'));
 });
 
 test.concurrent('a reload that the server refuses, until it does not', async () => {

@@ -52,7 +52,8 @@ test('a target in another namespace: not without its consent, with it, and no lo
   const told = async () => (await status()).targetStatus[0].reloadCount as number | undefined;
   await until(async () => (await told()) === 1, { what: 'the reload being counted' });
 
-  const wait = (period: string) => other.moves.annotate('Deployment', 'target', { 'attune.dev/quiet-period': period });
+  const wait = (period: string) =>
+    other.moves.annotate('Deployment', 'target', { 'attune.dev/quiet-period': period, 'attune.dev/max-wait': period });
   await wait('60s');
   await change(own, 'ConfigMap', 'target');
   await world.fence();

@@ -189,6 +189,32 @@ test.each(MODES)('6. a Job killed between delete and create comes back: %s', asy
   expect(here.audit.latest('Job', 'once')?.metadata.uid).toBe(job.metadata.uid);
 });
 
+test.each([
+  ['deletes it', 'Background'],
+  ['is deleting it', 'Foreground'],
+])('6. a Job stays gone if its owner %s while Attune writes its journal', async (_, propagationPolicy) => {
+  await using here = await jobScene();
+  await here.createSource('ConfigMap', 'app', A);
+  await createJob(here, 'once', { annotations: AUTO });
+  const attune = await here.start([DEFAULT], through(here));
+  const [kept, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const fault = { type: 'hold', answered: kept.resolve, until: goOn.promise } as const;
+  proxy.setRules([{ fault, verbs: ['create', 'patch'], path: /\/secrets/, times: 1 }]);
+  await here.setData('ConfigMap', 'app', B);
+  await kept.promise;
+  await api().delete(`${pathOf('Job', here.space)}/once?propagationPolicy=${propagationPolicy}`);
+  goOn.resolve();
+  await attune.untilLine(/Job .*\/once is not replaced: somebody else deleted it/);
+  await here.audit.until('the Job gone', () => here.audit.latest('Job', 'once') === undefined);
+  await here.fence.pass();
+  expect(here.audit.latest('Job', 'once')).toBeUndefined();
+  // Nor does the next process find anything to go on with.
+  await attune.kill9();
+  await here.start([DEFAULT]);
+  await here.fence.pass();
+  expect(here.audit.latest('Job', 'once')).toBeUndefined();
+});
+
 test('6. a Job that nobody would admit again is not deleted', async () => {
   await using here = await jobScene();
   await here.createSource('ConfigMap', 'app', A);

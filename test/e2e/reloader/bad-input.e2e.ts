@@ -37,6 +37,20 @@ const CASES: Readonly<Record<string, Bad>> = {
     expected: /RE2/,
     rolls: false,
   },
+  'element-too-long': {
+    kind: 'Deployment',
+    annotations: { [NAMED]: `${'['.repeat(60_000)},app` },
+    field: NAMED,
+    expected: /an element may have at most 1,000 characters/,
+    rolls: true,
+  },
+  'expression-too-large': {
+    kind: 'Deployment',
+    annotations: { [NAMED]: `app,(${'x'.repeat(58)}){1000}` },
+    field: NAMED,
+    expected: /an expression may have at most 4,096 instructions/,
+    rolls: true,
+  },
   'auto-yes': {
     kind: 'Deployment',
     annotations: { 'reloader.stakater.com/auto': 'yes', [NAMED]: 'app' },

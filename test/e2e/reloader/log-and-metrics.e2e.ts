@@ -4,7 +4,7 @@ import type { Controller } from '../../support/controller.ts';
 import { faultProxy } from '../../support/proxy.ts';
 import { type AnyObject, api } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
-import { pathOf, podUsing } from '../../support/workloads.ts';
+import { HELD_OPEN, pathOf, podUsing, UNMARKED } from '../../support/workloads.ts';
 import { commandLine } from '../cli/run.ts';
 import { AUTO, marksOf, podWith, untilMarked } from './moves.ts';
 import { receiver } from './receiver.ts';
@@ -22,8 +22,11 @@ const NAMES = Array.from({ length: 40 }, (_, n) => `app-${n}`);
 const JSON_LOG = '--log-format=json';
 
 const through = (here: Scene) => ({ access: { ...here.stage.access, server: proxy.access.server } });
+/** Ours about a workload, not those of its own controller. */
 const eventsOf = (here: Scene, name: string): readonly AnyObject[] =>
-  here.audit.all('Event').filter((event) => event['involvedObject'].name === name);
+  here.audit
+    .all('Event')
+    .filter(({ involvedObject, reason }) => involvedObject.name === name && reason !== 'ScalingReplicaSet');
 const metricBecomes = (attune: Controller, name: string, value: number) =>
   until(async () => (await attune.metric(name)) === value, { what: `${name} ${value}` });
 
@@ -38,11 +41,12 @@ const logged = ({ lines }: Controller, fields: Readonly<Record<string, string>>)
     .map((line) => JSON.parse(line) as Line)
     .filter((line) => Object.entries(fields).every(([field, value]) => line[field] === value));
 
-async function withMany(flags: readonly string[], alerts: Readonly<Record<string, string>> = {}) {
+async function withMany(flags: readonly string[], alerts: Readonly<Record<string, string>> = {}, spec = {}) {
   const here = await scene(['Event']);
   await Promise.all(NAMES.map((name) => here.createSource('ConfigMap', name, V1)));
   const envFrom = NAMES.map((name) => ({ configMapRef: { name } }));
-  await here.create('Deployment', 'web', { annotations: AUTO, pod: podWith([{ name: 'app', image: 'app', envFrom }]) });
+  const pod = podWith([{ name: 'app', image: 'app', envFrom }]);
+  await here.create('Deployment', 'web', { annotations: AUTO, pod, spec });
   const attune = await here.start(['--quiet-period=4s', JSON_LOG, ...flags], { env: alerts });
   // The last one first: in the order of the names they would be listed as after a revert, and equal Events are counted.
   const change = () => Promise.all(NAMES.toReversed().map((name) => here.setData('ConfigMap', name, V2)));
@@ -94,15 +98,11 @@ test('with Stakater’s rules each source has its own line, Event and alert', as
   }
 });
 
-test('forty marks that somebody takes away: one Event each time, and explain knows all of them as undelivered', async () => {
-  const { here, attune, change, marks } = await withMany([]);
+test('forty marks that somebody takes away during the rollout: one Event each time, and explain knows all of them as undelivered', async () => {
+  const { here, attune, change, marks } = await withMany([], {}, HELD_OPEN);
   await using _ = here;
   const strip = () =>
-    api().patch(
-      pathOf('Deployment', here.space, 'web'),
-      { spec: { template: { spec: { containers: [{ name: 'app', env: [{ $patch: 'replace' }] }] } } } },
-      'strategic',
-    );
+    api().patch(pathOf('Deployment', here.space, 'web'), { spec: { template: UNMARKED } }, 'strategic');
   await change();
   for (const round of [1, 2]) {
     // By the count of templates: the Event may be seen before the template that was stripped, and the marks of before be taken

@@ -1,7 +1,11 @@
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { get } from 'node:https';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { COMPLETE_LABEL, READY_LABEL } from '../../../src/sandbox/control-plane/stages.ts';
+import { ifPresent } from '../../../src/sandbox/folders.ts';
+import { daemonsIn } from '../../../src/sandbox/processes/daemon.ts';
 import { installKinds } from '../../support/crds.ts';
-import { type AnyObject, ApiRefusal, api, namespace, serviceAccount } from '../../support/sandbox.ts';
+import { type AnyObject, ApiRefusal, api, controlPlane, namespace, serviceAccount } from '../../support/sandbox.ts';
 import { until } from '../../support/wait.ts';
 
 let space: string;
@@ -17,7 +21,42 @@ const isReady = (pod: AnyObject) =>
     return condition.type === 'Ready' && condition.status === 'True';
   }) === true;
 
+/** The TCP ports on which a process listens. */
+function portsOf(pid: number): readonly number[] {
+  const links = readdirSync(`/proc/${pid}/fd`).flatMap(
+    (fd) => ifPresent(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? [],
+  );
+  const rows = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/net/${table}`, 'utf8').split('\n').slice(1));
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter(([, , , state, , , , , , inode]) => state === '0A' && links.includes(`socket:[${inode}]`))
+    .map(([, address = '']) => Number.parseInt(address.split(':').at(-1) ?? '', 16));
+}
+
+/** What a stranger on this machine is told. */
+const answerTo = (port: number, path: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false };
+    get(options, (answer) => resolve(answer.resume().statusCode ?? 0)).once('error', reject);
+  });
+
 describe('a sandbox', () => {
+  test('tells nobody anything who has no credential', async () => {
+    const { dir } = controlPlane();
+    const daemons = [...daemonsIn(dir)].filter(([name]) => /^(etcd|kube-.*|kwok)$/.test(name));
+    const ports = new Map(daemons.map(([name, { pid }]) => [name, portsOf(pid)]));
+    const [one, none] = [[expect.any(Number)], []];
+    const servers = { 'kube-apiserver': one, 'kube-controller-manager': one, 'kube-scheduler': one };
+    expect(Object.fromEntries(ports)).toEqual({ ...servers, etcd: none, kwok: none });
+    for (const port of [...ports.values()].flat()) {
+      for (const path of ['/metrics', '/configz', '/debug/pprof/', '/api/v1/secrets']) {
+        expect([401, 403], `${port}${path}`).toContain(await answerTo(port, path));
+      }
+    }
+    // Sockets and tokens are in there.
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+  });
+
   test('rolls a Deployment out', async () => {
     const path = `/apis/apps/v1/namespaces/${space}/deployments`;
     const labels = { app: 'web' };

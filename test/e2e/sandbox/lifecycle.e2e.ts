@@ -14,8 +14,8 @@ import { api, ownControlPlane, type Program, runProgram } from '../../support/sa
 import { rounds } from '../../support/soak.ts';
 import { until } from '../../support/wait.ts';
 
-// A place of its own, so that nothing here meets the sandboxes of others.
-const state = mkdtempSync(join(tmpdir(), 'attune-lifecycle-'));
+// A place of its own, so that nothing here meets the sandboxes of others. Longer than the path of a socket may be.
+const state = mkdtempSync(join(tmpdir(), `attune-lifecycle-${'long-'.repeat(20)}`));
 const folder = (name: string) => join(state, 'attune', 'sandbox', name);
 
 const sandbox = (...args: readonly string[]): Program =>
@@ -71,7 +71,7 @@ afterAll(() => rmSync(state, { recursive: true }));
 test('up, status, kubectl, env, logs and down do what they say', async () => {
   expect(await succeed('up', '--nodes', '2')).toContain('the sandbox default is up');
   const ports = portsOf('default');
-  expect(ports.length).toBe(5);
+  expect(ports.length).toBe(3);
   for (const port of ports) expect(await isListening(port), `port ${port}`).toBe(true);
   expect(await succeed('up')).toContain('is up already');
   expect(await succeed('status')).toMatch(/default: up.*\n.*etcd +process \d+/);

@@ -4,7 +4,7 @@ import type { SourceKind, SourceRef } from '../../../api/sources.ts';
 import type { Outcome, OutcomeOf } from '../../../domain/outcome/outcome.ts';
 import type { EventPost } from '../../../kube/events/event-post.ts';
 import type { Rendering } from '../outcome-feed.ts';
-import { causeWords, problemWords, quoted, revertedWords, updatedWords } from './outcome-words.ts';
+import { causeWords, problemWords, quoted, rememberedWords, revertedWords, updatedWords } from './outcome-words.ts';
 import { carried } from './source-list.ts';
 
 const COMPONENT: Readonly<Record<SourceKind, string>> = {
@@ -35,7 +35,14 @@ export function eventRendering(post: (event: EventPost) => void): Rendering {
       post(eventAbout(outcome, { type: 'Warning', reason: 'InvalidAnnotation', message }, []));
     }
   };
-  return { rolled, replaced: rolled, failed, refused: failed, reverted, undelivered: reverted, invalid };
+  const partly = (outcome: OutcomeOf<'partly-remembered'>): void => {
+    const message = rememberedWords(outcome);
+    post(eventAbout(outcome, { type: 'Warning', reason: 'LedgerLimit', message }, []));
+  };
+  return {
+    ...{ rolled, replaced: rolled, failed, refused: failed, reverted, undelivered: reverted, invalid },
+    'partly-remembered': partly,
+  };
 }
 
 function eventAbout(

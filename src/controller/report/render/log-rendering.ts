@@ -4,7 +4,7 @@ import type { OutcomeOf } from '../../../domain/outcome/outcome.ts';
 import type { Workload } from '../../../domain/workload/workload.ts';
 import type { Log, LogFields } from '../../../telemetry/log.ts';
 import type { Rendering } from '../outcome-feed.ts';
-import { causeWords, nameOf, problemWords, revertedWords, updatedWords } from './outcome-words.ts';
+import { causeWords, nameOf, problemWords, rememberedWords, revertedWords, updatedWords } from './outcome-words.ts';
 import { listed, listedIds } from './source-list.ts';
 
 const WITHIN_MINUTES = 'within minutes, or at once when its template or annotations change';
@@ -41,6 +41,9 @@ export function logRendering(log: Log): Required<Rendering> {
     'not-resumed'({ workload, error }) {
       log.error(`${nameOf(workload)} is still paused: ${error}`, { ...fieldsOf(workload), retry: 'soon' });
     },
+    'partly-remembered'(outcome) {
+      log.warn(`${nameOf(outcome.workload)}: ${rememberedWords(outcome)}`, fieldsOf(outcome.workload));
+    },
     invalid({ workload, problems }) {
       for (const problem of problems) log.error(`${nameOf(workload)}: ${problemWords(problem)}`, fieldsOf(workload));
     },
@@ -68,8 +71,9 @@ function rolledLines(log: Log, outcome: OutcomeOf<'rolled' | 'replaced'>): void 
 function skippedLine(log: Log, { workload, changes, why }: OutcomeOf<'skipped'>): void {
   const fields = fieldsOf(workload, changes.map(refOf));
   if (why === 'nothing-to-write') log.debug(`no changes detected for ${nameOf(workload)}`, fields);
+  if (why === 'deleted') log.info(`${nameOf(workload)} is not replaced: somebody else deleted it`, fields);
   // That the Jobs of a CronJob go on surprises nobody.
-  if (why === 'nothing-to-write' || workload.owner?.kind === 'CronJob') return;
+  if (why !== 'left-alone' || workload.owner?.kind === 'CronJob') return;
   const { rule, cure } = inactionOf(workload);
   log.info(`${nameOf(workload)} will not run for what changed: ${rule}`, { ...fields, cure });
 }

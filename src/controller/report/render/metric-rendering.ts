@@ -42,7 +42,8 @@ export function metricRendering(metrics: ControllerMetrics, clock: Clock): Rende
     reverted,
     undelivered: reverted,
     skipped(outcome) {
-      metrics.increment('reloader_skipped_total', { reason: 'strategy_not_updated' }, outcome.changes.length);
+      const reason = outcome.why === 'deleted' ? 'workload_deleted' : 'strategy_not_updated';
+      metrics.increment('reloader_skipped_total', { reason }, outcome.changes.length);
       timed(outcome, 'skipped');
     },
     'settled-by-another-writer': ({ sources }) =>

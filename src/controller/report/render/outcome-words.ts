@@ -39,3 +39,6 @@ export function revertedWords({ is, sources }: OutcomeOf<'reverted' | 'undeliver
 }
 
 export const problemWords = ({ path, message }: Problem): string => `annotation ${path}: ${message}`;
+
+export const rememberedWords = ({ bytes }: OutcomeOf<'partly-remembered'>): string =>
+  `it needs ${Math.ceil(bytes / 1000)} kB in the ledger, more than its share. After a downtime Attune may restart it without need: use fewer sources or shorter lists`;

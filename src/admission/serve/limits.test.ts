@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import {
+  ask,
+  heldReview,
+  post,
+  reviewOf,
+  servedAdmission,
+  tcpConnection,
+  tlsConnection,
+  untilEnd,
+} from '../../../test/support/admission-server.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+
+const OTHER = '127.0.0.2';
+const HEAD = 'POST /mutate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
+
+test('200 reviews at once from one address are all answered', async () => {
+  const { held, begun, answer } = heldReview();
+  const { port, requests } = await servedAdmission(held);
+  const all = Array.from({ length: 200 }, () => post(port, reviewOf({})));
+  await begun;
+  await eventually(() => requests.length).toBe(200);
+  answer();
+  expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array.from({ length: 200 }, () => 200));
+});
+
+test('more reviews than there is room for wait; one of another address does not', async () => {
+  const { held, answer } = heldReview();
+  const { port, requests } = await servedAdmission(held, { reviews: 4 });
+  const all = Array.from({ length: 6 }, () => post(port, reviewOf({})));
+  await eventually(() => requests.length).toBe(2);
+  const other = post(port, reviewOf({ uid: 'other' }), { from: OTHER });
+  await eventually(() => requests.map(({ uid }) => uid)).toEqual(['u-1', 'u-1', 'other']);
+  answer();
+  for (const { status } of await Promise.all([...all, other])) expect(status).toBe(200);
+});
+
+test('one whose turn does not come in time is refused: the failure policy decides, and a flood is told once', async () => {
+  const { held, answer } = heldReview();
+  const { port, requests, lines, count } = await servedAdmission(held, { reviews: 2, answerMs: 100 });
+  const first = post(port, reviewOf({}));
+  await eventually(() => requests.length).toBe(1);
+  for (const { status, body, headers } of await Promise.all([post(port, reviewOf({})), post(port, reviewOf({}))])) {
+    expect([status, body]).toEqual([503, 'too many reviews at once']);
+    // The API server would come back after the time named there, and the write would wait.
+    expect(headers).not.toHaveProperty('retry-after');
+  }
+  answer();
+  expect(await first).toMatchObject({ status: 200 });
+  expect(count('attune_admission_requests_total{outcome="refused",dry_run="false"}')).toBe(2);
+  expect(lines.filter((line) => line.includes('admission refused a review: too many at once'))).toHaveLength(1);
+});
+
+test('idle connections of one address keep nobody out, at whatever point they stopped', async () => {
+  const { port } = await servedAdmission({}, { connections: 8 });
+  const idle: Promise<string>[] = [];
+  for (let times = 0; times < 10; times += 1) {
+    idle.push(untilEnd(await tcpConnection(port)));
+    const half = await tlsConnection(port);
+    half.write('POST /mutate HTTP/1.1\r\nx-');
+    idle.push(untilEnd(half));
+    const kept = await tlsConnection(port);
+    idle.push(untilEnd(kept));
+    kept.write('GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n');
+    await once(kept, 'data');
+  }
+  expect(await post(port, reviewOf({}))).toMatchObject({ status: 200 });
+  expect(await post(port, reviewOf({}), { from: OTHER })).toMatchObject({ status: 200 });
+  // All but those for which there is a place were closed.
+  await Promise.all(idle.slice(0, -4));
+});
+
+test('a connection over which reviews came outlives those that came later and asked nothing', async () => {
+  const { port } = await servedAdmission({}, { connections: 8 });
+  const kept = await tlsConnection(port);
+  const body = JSON.stringify(reviewOf({}));
+  const send = async (): Promise<string> => {
+    kept.write(`${HEAD}content-length: ${body.length}\r\n\r\n${body}`);
+    const [answer] = await once(kept, 'data');
+    return String(answer);
+  };
+  expect(await send()).toMatch(/^HTTP\/1\.1 200 /);
+  const ends: Promise<string>[] = [];
+  for (let times = 0; times < 20; times += 1) ends.push(untilEnd(await tcpConnection(port)));
+  await Promise.all(ends.slice(0, -4));
+  expect(await send()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('a second request before the answer to the first ends the connection', async () => {
+  const { held } = heldReview();
+  const { port, requests } = await servedAdmission(held);
+  const socket = await tlsConnection(port);
+  const body = JSON.stringify(reviewOf({}));
+  const one = `${HEAD}content-length: ${body.length}\r\n\r\n${body}`;
+  socket.write(one + one + one);
+  expect(await untilEnd(socket)).toBe('');
+  expect(requests.length).toBeLessThanOrEqual(1);
+  expect(await ask(port, '/readyz')).toMatchObject({ status: 200 });
+});

@@ -1,0 +1,123 @@
+import type { KubeObject } from '../../api/objects.ts';
+import { SOURCE_RESOURCES } from '../../api/resources.ts';
+import { type SourceRef, sourceKey } from '../../api/sources.ts';
+import type { Source } from '../../domain/source/source.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeError } from '../../kube/kube-error.ts';
+import type { ObjectParser } from '../../model/object-parser.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { AdmissionMetrics } from '../../telemetry/metric-tables/admission.ts';
+import { FairShare } from './fair-share.ts';
+
+export interface SourceReadsDeps {
+  readonly client: Pick<KubeClient, 'read'>;
+  readonly parser: Pick<ObjectParser, 'source'>;
+  readonly clock: Clock;
+  readonly metrics: Pick<AdmissionMetrics, 'increment'>;
+}
+
+/** How long the API server may take for one read. */
+export const READ_MS = 500;
+/** In flight. One client has half, and that is half of our connections: the others are for the writes of the engine. */
+const READS = 64;
+
+export class ReadTimeout extends Error {}
+
+/** Undefined: there is no such source. */
+type Result = Source | undefined;
+
+interface Read {
+  readonly result: Promise<Result>;
+  readonly calledOff: AbortController;
+  /** How many reviews wait for it. */
+  readers: number;
+}
+
+/**
+ * Reads sources from the API server, a bounded number at once, and each source at most once at a time for one client. All
+ * reviews that ask before a read is sent share it. A later one needs the next read: what is under way may be older than
+ * the write that it is about.
+ */
+export class SourceReads {
+  readonly #deps: SourceReadsDeps;
+  readonly #reads = new FairShare(READS);
+  /** Not sent yet: they can be shared. */
+  readonly #next = new Map<string, Read>();
+  readonly #sent = new Map<string, Read>();
+
+  constructor(deps: SourceReadsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Rejects with a KubeError, a ReadTimeout, or the signal's reason. */
+  read(client: string, ref: SourceRef, signal: AbortSignal): Promise<Result> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const key = `${client} ${sourceKey(ref)}`;
+    const read = this.#next.get(key) ?? this.#begin(client, key, ref);
+    read.readers += 1;
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        read.readers -= 1;
+        if (read.readers === 0) {
+          if (this.#next.get(key) === read) this.#next.delete(key);
+          read.calledOff.abort(signal.reason);
+        }
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      const done = (): void => signal.removeEventListener('abort', leave);
+      read.result.finally(done).then(resolve, reject);
+    });
+  }
+
+  #begin(client: string, key: string, ref: SourceRef): Read {
+    const calledOff = new AbortController();
+    const run = async (): Promise<Result> => {
+      // Whatever becomes of it, this one comes after it.
+      await this.#sent.get(key)?.result.catch(() => {});
+      const release = await this.#reads.take(client, 1, calledOff.signal);
+      try {
+        calledOff.signal.throwIfAborted();
+        this.#next.delete(key);
+        this.#sent.set(key, read);
+        return await this.#send(ref, calledOff);
+      } finally {
+        if (this.#sent.get(key) === read) this.#sent.delete(key);
+        release();
+      }
+    };
+    const read: Read = { calledOff, readers: 0, result: Promise.resolve().then(run) };
+    read.result.catch(() => {});
+    this.#next.set(key, read);
+    return read;
+  }
+
+  async #send(ref: SourceRef, calledOff: AbortController): Promise<Result> {
+    const { client, parser, clock, metrics } = this.#deps;
+    const count = (result: string): void => metrics.increment('attune_admission_live_reads_total', { result });
+    const late = (): void => calledOff.abort(new ReadTimeout());
+    // In two halves: after a long pause of this process it is the timer that comes first, and the answer may be there.
+    let callOff = clock.after(READ_MS / 2, () => {
+      callOff = clock.after(READ_MS / 2, late);
+    });
+    let found: Result;
+    const take = (object: KubeObject): void => {
+      found = parser.source(ref.kind, object, true, undefined);
+    };
+    try {
+      await client.read(SOURCE_RESOURCES[ref.kind], ref, take, { signal: calledOff.signal });
+    } catch (error) {
+      // There is none: that is an answer.
+      if (!KubeError.is(error) || error.status !== 404) {
+        // Nobody wants to know any more, unless it is for the time that it took.
+        const isTimeout = calledOff.signal.reason instanceof ReadTimeout;
+        if (isTimeout || !calledOff.signal.aborted) count(isTimeout ? 'timeout' : 'error');
+        throw error;
+      }
+    } finally {
+      callOff();
+    }
+    count('success');
+    return found;
+  }
+}
