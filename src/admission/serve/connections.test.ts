@@ -13,7 +13,7 @@ function table(most: number) {
   const ask = (connection: Connection, isReview: boolean): void => {
     expect(connections.began(connection.place)).toBe(connection);
     if (isReview) connections.proved(connection);
-    connections.rested(connection);
+    connections.ended(connection);
   };
   return { connections, closed, open, ask };
 }
@@ -41,9 +41,23 @@ describe('at the limit', () => {
     for (const { place } of [a, b]) connections.began(place);
     open('c1');
     expect(closed).toEqual(['c1']);
-    connections.rested(b);
+    connections.ended(b);
     open('d1');
     expect(closed).toEqual(['c1', 'b1']);
+  });
+
+  test('one with two requests under way is idle after both', () => {
+    const { connections, closed, open } = table(2);
+    const a = open('a1');
+    for (let times = 0; times < 2; times += 1) connections.began(a.place);
+    connections.ended(a);
+    open('b1');
+    open('c1');
+    expect(closed).toEqual(['b1']);
+    connections.ended(a);
+    connections.began('c1');
+    open('d1');
+    expect(closed).toEqual(['b1', 'a1']);
   });
 
   test('one client has half, and takes no place of another', () => {
@@ -63,15 +77,14 @@ describe('at the limit', () => {
   });
 });
 
-test('a connection takes one request at a time, and none when it is closed', () => {
+test('a connection takes no request when it is closed', () => {
   const { connections, open } = table(4);
   const connection = open('a1');
   expect(connections.began('a1')).toBe(connection);
-  expect(connections.began('a1')).toBeUndefined();
-  connections.rested(connection);
+  connections.ended(connection);
   expect(connections.began('a1')).toBe(connection);
   connections.closed(connection);
-  connections.rested(connection);
+  connections.ended(connection);
   expect(connections.began('a1')).toBeUndefined();
 });
 

@@ -17,6 +17,8 @@ export class Connections {
   readonly #all = new Map<string, Connection>();
   readonly #countOf = new Map<string, number>();
   readonly #proven = new Set<Connection>();
+  /** How many requests. Two: the API server sends the next one when it has the answer, which may be before we hear that. */
+  readonly #underWay = new Map<Connection, number>();
   /** Each in the order in which they became idle. */
   readonly #idleUnproven = new Set<Connection>();
   readonly #idleProven = new Set<Connection>();
@@ -38,11 +40,13 @@ export class Connections {
     if (this.#isOpen(connection)) this.#idleUnproven.add(connection);
   }
 
-  /** A request has come. Undefined: one is under way already, or the connection is closed. */
+  /** A request has come. Undefined: the connection is closed. */
   began(place: string): Connection | undefined {
     const connection = this.#all.get(place);
-    const wasIdle = connection && (this.#idleUnproven.delete(connection) || this.#idleProven.delete(connection));
-    return wasIdle ? connection : undefined;
+    if (!connection) return undefined;
+    for (const idle of [this.#idleUnproven, this.#idleProven]) idle.delete(connection);
+    this.#underWay.set(connection, (this.#underWay.get(connection) ?? 0) + 1);
+    return connection;
   }
 
   /** Its request was a valid review. */
@@ -50,17 +54,21 @@ export class Connections {
     if (this.#isOpen(connection)) this.#proven.add(connection);
   }
 
-  /** Its request is over. */
-  rested(connection: Connection): void {
+  /** A request of it is over: its answer was sent, or the connection broke. */
+  ended(connection: Connection): void {
+    if (!this.#isOpen(connection)) return;
+    const left = (this.#underWay.get(connection) ?? 1) - 1;
+    if (left > 0) return void this.#underWay.set(connection, left);
+    this.#underWay.delete(connection);
     const idle = this.#proven.has(connection) ? this.#idleProven : this.#idleUnproven;
-    if (this.#isOpen(connection)) idle.add(connection);
+    idle.add(connection);
   }
 
   closed(connection: Connection): void {
     if (!this.#isOpen(connection)) return;
     this.#all.delete(connection.place);
     this.#count(connection, -1);
-    for (const set of [this.#proven, this.#idleUnproven, this.#idleProven]) set.delete(connection);
+    for (const part of [this.#proven, this.#underWay, this.#idleUnproven, this.#idleProven]) part.delete(connection);
   }
 
   closeAll(): void {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import {
   ask,
@@ -98,3 +99,39 @@ test('a second request before the answer to the first ends the connection', asyn
   expect(requests.length).toBeLessThanOrEqual(1);
   expect(await ask(port, '/readyz')).toMatchObject({ status: 200 });
 });
+
+test('the next request may come before the server hears that its last answer was sent', async () => {
+  // The answer is sent by a callback after which this thread is busy: the client has it, and asks again, meanwhile.
+  const readHash = () =>
+    new Promise<{ error: string }>((resolve) => {
+      setImmediate(() => resolve({ error: 'none' }));
+      setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5));
+    });
+  const { held } = heldReview();
+  const { port, requests } = await servedAdmission({ ...held, readHash });
+  const client = new Worker(KEEPS_ASKING, { eval: true, workerData: { port, body: JSON.stringify(reviewOf({})) } });
+  const [statuses] = await once(client, 'message');
+  expect(statuses).toEqual(Array.from({ length: 20 }, () => 200));
+  expect(requests).toHaveLength(20);
+});
+
+/** Twenty reviews, one after the other, over one connection. */
+const KEEPS_ASKING = `
+const { parentPort, workerData } = require('node:worker_threads');
+const https = require('node:https');
+const { port, body } = workerData;
+const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
+const headers = { 'content-type': 'application/json', 'content-length': body.length };
+const options = { host: '127.0.0.1', port, path: '/mutate', method: 'POST', agent, headers, rejectUnauthorized: false };
+const statuses = [];
+const next = () => {
+  if (statuses.length === 20) return parentPort.postMessage(statuses);
+  const request = https.request(options, (response) => {
+    statuses.push(response.statusCode);
+    response.resume().on('end', next);
+  });
+  request.on('error', (error) => { statuses.push(error.code); next(); });
+  request.end(body);
+};
+next();
+`;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { https } from '../../runtime/node-http.ts';
 import { Connections } from './connections.ts';
@@ -58,6 +59,8 @@ export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits 
   const respond = createResponder(deps, limits);
   const certified = Promise.withResolvers<void>();
   const connections = new Connections(limits.connections);
+  /** The latest response of each connection. */
+  const latest = new WeakMap<Socket, ServerResponse>();
   let isStopping = false;
 
   const server = https.createServer(
@@ -71,10 +74,12 @@ export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits 
       maxHeaderSize: limits.headerBytes,
     },
     (request, response) => {
+      const before = latest.get(request.socket);
       const connection = connections.began(placeOf(request.socket));
       // A second request before the answer to the first: no API server sends that.
-      if (!connection) return void request.socket.destroy();
-      response.once('close', () => connections.rested(connection));
+      if (!connection || before?.writableEnded === false) return void request.socket.destroy();
+      latest.set(request.socket, response);
+      response.once('close', () => connections.ended(connection));
       void respond(request, response, {
         client: connection.client,
         // Who goes soon takes no further request on this connection: one that is on its way when it ends would be lost.
