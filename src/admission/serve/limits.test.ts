@@ -43,14 +43,40 @@ test('one whose turn does not come in time is refused: the failure policy decide
   const first = post(port, reviewOf({}));
   await eventually(() => requests.length).toBe(1);
   for (const { status, body, headers } of await Promise.all([post(port, reviewOf({})), post(port, reviewOf({}))])) {
-    expect([status, body]).toEqual([503, 'too many reviews at once']);
+    expect([status, body]).toEqual([503, 'no time left: too many reviews at once, or the API server is slow']);
     // The API server would come back after the time named there, and the write would wait.
     expect(headers).not.toHaveProperty('retry-after');
   }
   answer();
   expect(await first).toMatchObject({ status: 200 });
   expect(count('attune_admission_requests_total{outcome="refused",dry_run="false"}')).toBe(2);
-  expect(lines.filter((line) => line.includes('admission refused a review: too many at once'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('admission refused a review: no time left'))).toHaveLength(1);
+});
+
+test('a review has half of the time that the API server gives it, and no more than there is', async () => {
+  const { held } = heldReview();
+  const { port } = await servedAdmission(
+    {
+      ...held,
+      readHash: (_, __, signal) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve({ error: 'late' }))),
+    },
+    { answerMs: 3_600_000, mostAnswerMs: 600 },
+  );
+  const review = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(reviewOf({})),
+  };
+  const ended: string[] = [];
+  const asked = async (path: string): Promise<void> => {
+    await ask(port, path, review);
+    ended.push(path);
+  };
+  // It is still waiting when the test ends.
+  asked('/mutate').catch(() => {});
+  await Promise.all(['/mutate?timeout=30s', '/mutate?timeout=1s'].map(asked));
+  expect(ended).toEqual(['/mutate?timeout=1s', '/mutate?timeout=30s']);
 });
 
 test('idle connections of one address keep nobody out, at whatever point they stopped', async () => {

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
-import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import { DEFAULT_KEYS, SAP_LISTS } from '../../api/annotations.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { SourceKind } from '../../api/sources.ts';
@@ -44,13 +43,11 @@ const fromStore = (exchange: Exchange): void => {
 
 async function start(answer: (exchange: Exchange) => void = fromStore, deps: Partial<LiveHashDeps> = {}) {
   const { client, api } = await startClient(answer);
-  const clock = virtualClock();
   const metrics = createMetrics(ADMISSION_METRICS);
-  const live = createLiveHash({ client, parser, contentHash: digest, clock, metrics, ...deps });
+  const live = createLiveHash({ client, parser, contentHash: digest, metrics, ...deps });
   return {
     api,
     client,
-    clock,
     live,
     hash: (configMaps: unknown, secrets?: unknown, namespace = 'shop') =>
       live(question(configMaps, secrets, namespace), CLIENT, signal),
@@ -196,35 +193,8 @@ describe('what cannot be told', () => {
     ['an object that is none', (exchange: Exchange) => exchange.json(200, ['pin'])],
     ['an answer that breaks off', (exchange: Exchange) => exchange.cut()],
   ])('%s', async (_, answer) => {
-    const { hash, clock } = await start(answer);
+    const { hash } = await start(answer);
     expect(await hash('app-config', 'db')).toEqual({ error: expect.stringContaining(' cannot be read: ') });
-    expect(clock.timers).toBe(0);
-  });
-
-  test('a server that takes too long: the calls are called off, all together', async () => {
-    const held: Exchange[] = [];
-    const both = Promise.withResolvers<void>();
-    const { hash, clock, count } = await start((exchange) => {
-      if (held.push(exchange) === 2) both.resolve();
-    });
-    const done = hash('app-config', 'db');
-    await both.promise;
-    clock.advance(499);
-    expect(held.map(({ closed }) => closed)).toEqual([false, false]);
-    clock.advance(1);
-    expect(await done).toEqual({
-      error: 'ConfigMap shop/app-config cannot be read: the API server has not answered within 500 ms',
-    });
-    await eventually(() => held.every(({ closed }) => closed)).toBe(true);
-    expect([count('success'), count('error'), count('timeout')]).toEqual([0, 0, 2]);
-  });
-
-  test('a server that answers while this process has no time to listen is heard', async () => {
-    const { hash, clock } = await start((exchange) => {
-      fromStore(exchange);
-      clock.advance(499);
-    });
-    expect(await hash('app-config')).toMatchObject({ content: expect.any(String) });
   });
 
   test('more sources than one review may list: nothing is read', async () => {
@@ -234,20 +204,20 @@ describe('what cannot be told', () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test('what is not read when the time of the review is over', async () => {
+  test('what is not read when the time of the review is over: the calls are called off, all together', async () => {
     const held: Exchange[] = [];
-    const begun = Promise.withResolvers<void>();
-    const { live } = await start((exchange) => {
-      held.push(exchange);
-      begun.resolve();
+    const both = Promise.withResolvers<void>();
+    const { live, count } = await start((exchange) => {
+      if (held.push(exchange) === 2) both.resolve();
     });
     const review = new AbortController();
-    const done = live(question('app-config'), CLIENT, review.signal);
-    await begun.promise;
+    const done = live(question('app-config', 'db'), CLIENT, review.signal);
+    await both.promise;
+    expect(held.map(({ closed }) => closed)).toEqual([false, false]);
     review.abort();
     expect(await done).toEqual({ error: 'ConfigMap shop/app-config cannot be read: no time is left' });
-    // Nobody waits for it any more.
     await eventually(() => held.every(({ closed }) => closed)).toBe(true);
+    expect([count('success'), count('error'), count('timeout')]).toEqual([0, 0, 2]);
   });
 });
 

@@ -8,7 +8,7 @@ import { KubeError } from '../../kube/kube-error.ts';
 import { createConfigHash } from '../../model/config-hash.ts';
 import type { LedgerKey } from '../../model/ledger/ledger-key.ts';
 import { FairShare } from './fair-share.ts';
-import { READ_MS, ReadTimeout, SourceReads, type SourceReadsDeps } from './source-reads.ts';
+import { NOT_NEEDED, SourceReads, type SourceReadsDeps } from './source-reads.ts';
 
 export interface LiveHashDeps extends Pick<LedgerKey, 'contentHash'>, SourceReadsDeps {}
 
@@ -85,7 +85,7 @@ async function readAll(
         if (source) found.set(sourceKey(ref), source);
       } catch (problem) {
         error ??= `${ref.kind} ${ref.namespace}/${ref.name} cannot be read: ${signal.aborted ? 'no time is left' : reasonOf(problem)}`;
-        failed.abort();
+        failed.abort(NOT_NEEDED);
         return;
       }
     }
@@ -96,7 +96,6 @@ async function readAll(
 
 /** Only a KubeError is known to quote no data. */
 function reasonOf(problem: unknown): string {
-  if (problem instanceof ReadTimeout) return `the API server has not answered within ${READ_MS} ms`;
   return KubeError.is(problem) ? problem.message : 'the object is not as expected';
 }
 

@@ -6,8 +6,12 @@ import { createReviewer, OVERLOADED, type Reviewed, type ReviewerDeps, refused }
 export interface ReviewLimits extends BodyLimits {
   /** Of all clients; others wait for their turn. */
   readonly reviews: number;
-  /** From the head of a request until nothing is waited for any more: its turn, its body, what is read for it. */
+  /**
+   * From the head of a request until nothing is waited for any more: its turn, its body, what is read for it. If the
+   * request says how long the API server waits, it is half of that, and at most `mostAnswerMs`.
+   */
   readonly answerMs: number;
+  readonly mostAnswerMs: number;
 }
 
 /** Answers the request of a client. */
@@ -27,7 +31,7 @@ export function createReviewHandler(deps: ReviewerDeps, limits: ReviewLimits): R
   const tellOverload = (client: string): void => {
     if (clock.now() < mayTellAt) return;
     mayTellAt = clock.now() + TELL_MS;
-    log.warn('admission refused a review: too many at once', { client });
+    log.warn('admission refused a review: no time left', { client });
   };
 
   const reviewed = async (
@@ -52,17 +56,27 @@ export function createReviewHandler(deps: ReviewerDeps, limits: ReviewLimits): R
   return async (request, response, client) => {
     const begun = clock.now();
     const ending = new AbortController();
-    const callOff = clock.after(limits.answerMs, () => ending.abort(OVER));
+    const ms = answerMs(request, limits);
+    // In two halves: after a long pause of this process its timers come first, and what it waits for may be there.
+    let callOff = clock.after(ms / 2, () => {
+      callOff = clock.after(ms / 2, () => ending.abort(OVER));
+    });
     response.once('close', () => ending.abort(OVER));
-    const done = await reviewed(request, response, client, ending.signal).finally(callOff);
+    const done = await reviewed(request, response, client, ending.signal).finally(() => callOff());
     const { outcome, reply, write } = done;
     if (outcome === 'refused') tellOverload(client);
-    const ms = clock.now() - begun;
+    const took = clock.now() - begun;
     metrics.increment('attune_admission_requests_total', { outcome, dry_run: String(write?.dryRun ?? false) });
-    metrics.observe('attune_admission_duration_seconds', {}, ms / 1000);
-    log.debug('admission request', { ...write, outcome, status: reply.status, ms });
+    metrics.observe('attune_admission_duration_seconds', {}, took / 1000);
+    log.debug('admission request', { ...write, outcome, status: reply.status, ms: took });
     return done;
   };
+}
+
+/** The API server says how long it waits, from 1 to 30 s. Half of it: a part is gone when the request is here. */
+function answerMs({ url = '' }: IncomingMessage, limits: ReviewLimits): number {
+  const [, seconds] = /[?&]timeout=(\d{1,2})s(?:&|$)/.exec(url) ?? [];
+  return seconds === undefined ? limits.answerMs : Math.min(Number(seconds) * 500, limits.mostAnswerMs);
 }
 
 /** Made once: a flood would make as many, each with its stack. */

@@ -175,7 +175,7 @@ describe('no answer', () => {
     expect(await ask()).toEqual({
       status: 503,
       type: 'text/plain',
-      body: 'too many reviews at once',
+      body: 'no time left: too many reviews at once, or the API server is slow',
       outcome: 'refused',
     });
     expect(lines).toEqual([]);

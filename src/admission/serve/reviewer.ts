@@ -42,7 +42,7 @@ export const refused = ({ status, message }: BadRequest, outcome: Outcome): Revi
 });
 
 /** Under an HTTP status that is an error the API server does what the failure policy says. */
-export const OVERLOADED = { status: 503, message: 'too many reviews at once' };
+export const OVERLOADED = { status: 503, message: 'no time left: too many reviews at once, or the API server is slow' };
 
 /** The reply to a body of this client. Never rejects, and ends soon after the signal is aborted. */
 export type Reviewer = (body: Buffer, client: string, signal: AbortSignal) => Promise<Reviewed>;

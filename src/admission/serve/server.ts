@@ -40,11 +40,12 @@ export const LIMITS = {
   /** How often the two before are looked at. */
   checkMs: 1000,
   /** Without a byte in either direction while a request is under way. */
-  silentMs: 5000,
+  silentMs: 10_000,
   /** Between two requests. The API server ends its connections after 90 s: it shall be the one who does. */
   idleMs: 120_000,
-  /** The API server gives up after 3 s, and has to make the connection first. */
+  /** The API server gives up after 3 s, unless it says otherwise, and has to make the connection first. */
   answerMs: 1500,
+  mostAnswerMs: 5000,
   stopMs: 2000,
 } as const satisfies ReviewLimits & Readonly<Record<string, number>>;
 

@@ -5,23 +5,20 @@ import type { Source } from '../../domain/source/source.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { ObjectParser } from '../../model/object-parser.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { AdmissionMetrics } from '../../telemetry/metric-tables/admission.ts';
 import { FairShare } from './fair-share.ts';
 
 export interface SourceReadsDeps {
   readonly client: Pick<KubeClient, 'read'>;
   readonly parser: Pick<ObjectParser, 'source'>;
-  readonly clock: Clock;
   readonly metrics: Pick<AdmissionMetrics, 'increment'>;
 }
 
-/** How long the API server may take for one read. */
-export const READ_MS = 500;
 /** In flight. One client has half, and that is half of our connections: the others are for the writes of the engine. */
 const READS = 64;
 
-export class ReadTimeout extends Error {}
+/** Why a read is called off that could still be in time: another one of its review has failed. */
+export const NOT_NEEDED = new Error('the result is not needed any more');
 
 /** Undefined: there is no such source. */
 type Result = Source | undefined;
@@ -49,7 +46,7 @@ export class SourceReads {
     this.#deps = deps;
   }
 
-  /** Rejects with a KubeError, a ReadTimeout, or the signal's reason. */
+  /** Takes as long as the review has. Rejects with a KubeError, or the signal's reason. */
   read(client: string, ref: SourceRef, signal: AbortSignal): Promise<Result> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const key = `${client} ${sourceKey(ref)}`;
@@ -80,7 +77,7 @@ export class SourceReads {
         calledOff.signal.throwIfAborted();
         this.#next.delete(key);
         this.#sent.set(key, read);
-        return await this.#send(ref, calledOff);
+        return await this.#send(ref, calledOff.signal);
       } finally {
         if (this.#sent.get(key) === read) this.#sent.delete(key);
         release();
@@ -92,30 +89,22 @@ export class SourceReads {
     return read;
   }
 
-  async #send(ref: SourceRef, calledOff: AbortController): Promise<Result> {
-    const { client, parser, clock, metrics } = this.#deps;
+  async #send(ref: SourceRef, signal: AbortSignal): Promise<Result> {
+    const { client, parser, metrics } = this.#deps;
     const count = (result: string): void => metrics.increment('attune_admission_live_reads_total', { result });
-    const late = (): void => calledOff.abort(new ReadTimeout());
-    // In two halves: after a long pause of this process it is the timer that comes first, and the answer may be there.
-    let callOff = clock.after(READ_MS / 2, () => {
-      callOff = clock.after(READ_MS / 2, late);
-    });
     let found: Result;
     const take = (object: KubeObject): void => {
       found = parser.source(ref.kind, object, true, undefined);
     };
     try {
-      await client.read(SOURCE_RESOURCES[ref.kind], ref, take, { signal: calledOff.signal });
+      await client.read(SOURCE_RESOURCES[ref.kind], ref, take, { signal });
     } catch (error) {
       // There is none: that is an answer.
       if (!KubeError.is(error) || error.status !== 404) {
-        // Nobody wants to know any more, unless it is for the time that it took.
-        const isTimeout = calledOff.signal.reason instanceof ReadTimeout;
-        if (isTimeout || !calledOff.signal.aborted) count(isTimeout ? 'timeout' : 'error');
+        if (!signal.aborted) count('error');
+        else if (signal.reason !== NOT_NEEDED) count('timeout');
         throw error;
       }
-    } finally {
-      callOff();
     }
     count('success');
     return found;

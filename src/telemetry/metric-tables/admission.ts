@@ -6,7 +6,7 @@ export const ADMISSION_METRICS = {
   attune_admission_requests_total: counter(
     ['outcome', 'dry_run'],
     'Requests of the API server, by outcome: unchanged, changed or denied; invalid: it was no proper review; refused: ' +
-      'too many came at once; failed: Attune had an error of its own. After the last two the failure policy decides.',
+      'no time was left; failed: Attune had an error of its own. After the last two the failure policy decides.',
     {
       initial: ['unchanged', 'changed', 'denied', 'invalid', 'refused', 'failed'].map((outcome) => ({
         outcome,
