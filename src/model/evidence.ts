@@ -1,4 +1,3 @@
-import type { KindName } from '../api/kinds.ts';
 import type { SourceKind, SourceRef } from '../api/sources.ts';
 import type { Strategy } from '../domain/asks/ask.ts';
 import type { Policy, Verdict } from '../domain/judge/verdict.ts';
@@ -12,7 +11,7 @@ import type { Recalled } from '../domain/state/transitions.ts';
 import type { WorkloadState } from '../domain/state/workload-state.ts';
 import { parseTime } from '../domain/text/rfc3339.ts';
 import { firstRevision, revisionBefore } from '../domain/workload/rollout.ts';
-import type { Workload } from '../domain/workload/workload.ts';
+import { type Workload, type WorkloadKey, workloadKey } from '../domain/workload/workload.ts';
 import { appliedIn, type Kept, type PastRecords, templateIn } from './ledger/past-records.ts';
 import type { Listed } from './listed.ts';
 import type { SourceChange, SourceHistory } from './sources/source-history.ts';
@@ -22,10 +21,10 @@ export interface EvidenceDeps extends Omit<StateRules, 'sources' | 'lendsTemplat
   readonly records: PastRecords;
   readonly checkpoint: {
     readonly believable: boolean;
-    /** When it was last written, in milliseconds of the server's time. */
-    readonly aliveAt: number;
-    /** How far a kind of source had been heard of then, and the kind of a workload too. */
-    seenOf(source: SourceKind, workload: KindName): number | undefined;
+    /** When what it says of a workload was last written, in milliseconds of the server's time. */
+    aliveAt(workload: WorkloadKey): number;
+    /** How far a kind of source had been heard of then, and the kind of the workload too. */
+    seenOf(source: SourceKind, workload: WorkloadKey): number | undefined;
   };
   readonly listed: Pick<Listed, 'has'>;
   /** Milliseconds since the epoch by the API server's clock. */
@@ -164,7 +163,7 @@ export class Evidence {
   #isUnheardOf({ applied, partial }: Kept, { ref: of }: Workload, ref: SourceRef, { askedSince }: Wish): boolean {
     const isMentioned = applied[sourceId(ref, of.namespace)] !== undefined || partial === true;
     if (isMentioned || askedSince === undefined) return false;
-    return (parseTime(askedSince) ?? 0) * 1000 > this.#deps.checkpoint.aliveAt - LEDGER_LAG_MS;
+    return (parseTime(askedSince) ?? 0) * 1000 > this.#deps.checkpoint.aliveAt(workloadKey(of)) - LEDGER_LAG_MS;
   }
 
   /** Whether pods may have been starting when the source was written last. A record is written as a rollout begins. */
@@ -180,18 +179,20 @@ export class Evidence {
    * Whether a workload that the ledger had no time to learn of, or what is asked for it, was overtaken by a change while
    * nobody was there. Of two events in the same second the change counts as the later.
    */
-  #isMissed({ kind }: Workload['ref'], beganAt: string, ref: SourceRef): boolean {
+  #isMissed(workload: Workload['ref'], beganAt: string, ref: SourceRef): boolean {
     const { checkpoint, sources, sharedVersions } = this.#deps;
     const { editedAt, bornAt } = sources.get(ref) ?? {};
     // An edit in the very second of the creation leaves no time of its own.
     const writtenAt = editedAt ?? bornAt;
     if (!checkpoint.believable || writtenAt === undefined || writtenAt < beganAt) return false;
+    const key = workloadKey(workload);
+    const aliveAt = checkpoint.aliveAt(key);
     const writtenMs = (parseTime(writtenAt) ?? 0) * 1000;
     // Made after the ledger was written last: that is no edit.
-    if (editedAt === undefined && writtenMs > checkpoint.aliveAt) return false;
-    const seen = checkpoint.seenOf(ref.kind, kind);
+    if (editedAt === undefined && writtenMs > aliveAt) return false;
+    const seen = checkpoint.seenOf(ref.kind, key);
     if (seen !== undefined && sharedVersions()) return sources.since(ref) > seen;
-    return writtenMs >= checkpoint.aliveAt - LEDGER_LAG_MS;
+    return writtenMs >= aliveAt - LEDGER_LAG_MS;
   }
 
   /** What a source held at a version; without one row of versions for all kinds, what it holds now. */

@@ -143,7 +143,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
     },
     checkpoint: {
       believable: options.entry !== undefined || options.aliveAt !== undefined,
-      aliveAt: options.aliveAt ?? 0,
+      aliveAt: () => options.aliveAt ?? 0,
       seenOf: (kind) => options.seen?.[kind],
       entry: () => options.entry,
       touch: () => {},

@@ -4,8 +4,8 @@ import type { Restart } from '../../src/domain/ledger/restart.ts';
 import type { SourceId } from '../../src/domain/ledger/source-id.ts';
 import type { WorkloadState } from '../../src/domain/state/workload-state.ts';
 import { refOfKey, type WorkloadKey } from '../../src/domain/workload/workload.ts';
+import { withKey } from '../../src/model/ledger/ledger-key.ts';
 import type { ShardContent } from '../../src/model/ledger/shard.ts';
-import { createDigest } from '../../src/runtime/digest.ts';
 import { parsed, stateOf, webObject } from './engine-world.ts';
 import type { Exchange } from './scripted-api.ts';
 import { startClient } from './scripted-client.ts';
@@ -30,7 +30,7 @@ export function ledgerStore() {
     shards,
     writes,
     /** What becomes of a write instead: a status, a connection that breaks for good, or no answer. */
-    fate: (_name: string): Fate => undefined,
+    fate: (_name: string): Fate | Promise<Fate> => undefined,
     contents: () => new Map([...shards].map(([name, { text }]) => [name, JSON.parse(text) as ShardContent])),
     /** Where each workload is, by the number of the shard. */
     placeOf(key: WorkloadKey): readonly number[] {
@@ -52,9 +52,9 @@ export function ledgerStore() {
     if (known) exchange.json(200, { metadata, data: { ledger: known.text } });
     else exchange.status(404, 'NotFound');
   };
-  const carryOut = (exchange: Exchange): 'dies' | undefined => {
+  const carryOut = async (exchange: Exchange): Promise<'dies' | undefined> => {
     const { metadata, data } = JSON.parse(exchange.body) as Written;
-    const fate = store.fate(metadata.name);
+    const fate = await store.fate(metadata.name);
     if (fate === 'dies' || fate === 'hangs') return fate === 'dies' ? fate : undefined;
     const status = fate ?? put(metadata.name, metadata.resourceVersion, data.ledger);
     writes.push({ name: metadata.name, bytes: Buffer.byteLength(data.ledger), status });
@@ -64,22 +64,25 @@ export function ledgerStore() {
   };
   const connect = () => {
     let isDead = false;
-    return startClient((exchange) => {
-      if (!isDead && exchange.verb !== 'get') isDead = carryOut(exchange) === 'dies';
+    return startClient(async (exchange) => {
+      if (!isDead && exchange.verb !== 'get') isDead = (await carryOut(exchange)) === 'dies' || isDead;
       else if (!isDead) answerWith(exchange, exchange.path.slice(exchange.path.lastIndexOf('/') + 1));
       if (isDead) exchange.cut();
     });
   };
   return Object.assign(store, {
     /** A process with the ledger of this store. */
-    async process(states: ReadonlyMap<WorkloadKey, WorkloadState>, { seed = 0, seen = 1 } = {}) {
+    async process(
+      states: ReadonlyMap<WorkloadKey, WorkloadState>,
+      { seen = 1, seed = 1, ledgerKey = withKey(Buffer.alloc(32, seed), false) } = {},
+    ) {
       const { clock, deps, lines } = tellingWorld('debug', Date.now());
       const { client } = await connect();
       const told: string[] = [];
       const control = { leads: true, seen };
       const checkpoint = new Checkpoint({
-        ...{ client, clock, namespace: 'attune', keyId: 'k', former: undefined, catchUpMaxMs: 60_000 },
-        digest: createDigest(new Uint8Array(32).fill(seed)),
+        ...ledgerKey,
+        ...{ client, clock, namespace: 'attune', catchUpMaxMs: 60_000 },
         mayStore: () => true,
         states: () => states,
         heard: () => ({ seen: { ConfigMap: control.seen }, told: { Deployment: control.seen } }),

@@ -11,7 +11,7 @@ import { keptWorkload } from './kept-workload.ts';
 import { type Cut, type ShardEntry, type ShardText, shardText, USUAL_BYTES } from './shard-text.ts';
 import { ShardWriter } from './shard-writer.ts';
 
-export interface CheckpointDeps extends CheckpointOptions, Pick<LedgerKey, 'mayStore' | 'digest'> {
+export interface CheckpointDeps extends CheckpointOptions, Pick<LedgerKey, 'mayStore'> {
   readonly clock: Clock;
   readonly states: () => ReadonlyMap<WorkloadKey, WorkloadState>;
   readonly mayWrite: () => boolean;
@@ -42,8 +42,11 @@ export class Checkpoint extends CheckpointReader {
   /** New ones that could not be created, and when to try again. */
   #notCreated: readonly ShardWriter[] = [];
   #growAfter = Number.NEGATIVE_INFINITY;
-  /** A number of 32 bits for each workload: made with the key, so that nobody can choose names that share a shard. */
-  readonly #places = new Map<WorkloadKey, number>();
+  /**
+   * By the number of a shard: workloads that it goes on to hold although their place is another shard now, until that one
+   * is stored. So an entry is in the cluster at every moment, whoever dies and whatever is refused.
+   */
+  #lodgers = new Map<number, Set<WorkloadKey>>();
   /** Written down as not yet rolled out. */
   readonly #coming = new Set<WorkloadKey>();
   /** Entries that were written only in part, and those of them that were told. */
@@ -66,7 +69,9 @@ export class Checkpoint extends CheckpointReader {
     await this.#flushing;
     await Promise.all(this.#shards.map((shard) => shard.settled()));
     const loaded = await super.load();
-    this.#places.clear();
+    this.#lodgers = new Map(
+      [...this.misplaced].filter(([n]) => n < this.versions.length).map(([n, keys]) => [n, new Set(keys)]),
+    );
     this.#notCreated = [];
     this.#growAfter = Number.NEGATIVE_INFINITY;
     this.#shards =
@@ -85,12 +90,12 @@ export class Checkpoint extends CheckpointReader {
   }
 
   override gone(key: WorkloadKey): void {
-    super.gone(key);
     this.touch(key);
+    for (const keys of this.#lodgers.values()) keys.delete(key);
+    super.gone(key);
     this.#coming.delete(key);
     this.#cut.delete(key);
     this.#told.delete(key);
-    this.#places.delete(key);
   }
 
   /**
@@ -110,9 +115,8 @@ export class Checkpoint extends CheckpointReader {
 
   /** Writes everything once, so that from here on a loss can be told from a first start; then writes a heartbeat. */
   async establish(): Promise<void> {
-    for (const shard of this.#shards) shard.isDirty = true;
     await this.#flushAll();
-    const transient = this.#shards.map(({ failure }) => failure).find((failure) => failure && isTransient(failure));
+    const transient = this.#shards.map(({ failure }) => failure).find((failure) => failure && isPassing(failure));
     if (transient) throw transient;
     if (!this.#stopBeat) this.#beat();
   }
@@ -137,7 +141,7 @@ export class Checkpoint extends CheckpointReader {
 
   async #keepOnce(key: WorkloadKey): Promise<void> {
     const shards = this.#shards;
-    const n = this.#numberOf(key, shards.length);
+    const n = this.numberOf(key, shards.length);
     const shard = shards[n];
     if (!shard) throw notKept(404, 'its own namespace is not known');
     if (!this.#mayWrite()) throw OTHER_LEADS;
@@ -216,18 +220,36 @@ export class Checkpoint extends CheckpointReader {
 
   /** Stops before the first that is crowded, as long as there can be more of them, and tells how crowded it is. */
   async #storeDirty(): Promise<number> {
-    const now = this.#deps.clock.now();
-    const held = this.#shards.filter(({ isDirty, heldUntil }) => isDirty && heldUntil > now);
-    for (const { heldUntil } of held) this.#arm(heldUntil - now);
-    const isDue = (shard: ShardWriter | undefined) => shard?.isDirty && shard.heldUntil <= now;
-    const dirty = [...this.#shards.keys()].filter((n) => isDue(this.#shards[n])).reverse();
-    // New shards before those that their entries were in, and the first one last: it says which of them are current.
-    const others = dirty.filter((n) => n > 0);
-    for (let at = 0; at < others.length; at += WRITES_AT_ONCE) {
-      const crowding = await this.#store(others.slice(at, at + WRITES_AT_ONCE), this.#mayGrow);
+    this.#moveOut();
+    do {
+      const now = this.#deps.clock.now();
+      const held = this.#shards.filter(({ isDirty, heldUntil }) => isDirty && heldUntil > now);
+      for (const { heldUntil } of held) this.#arm(heldUntil - now);
+      const isDue = (shard: ShardWriter | undefined) => shard?.isDirty && shard.heldUntil <= now;
+      const dirty = [...this.#shards.keys()].filter((n) => isDue(this.#shards[n])).reverse();
+      // The first one comes last: it says which of the others are current.
+      const others = dirty.filter((n) => n > 0);
+      for (let at = 0; at < others.length; at += WRITES_AT_ONCE) {
+        const crowding = await this.#store(others.slice(at, at + WRITES_AT_ONCE), this.#mayGrow);
+        if (crowding > 1) return crowding;
+      }
+      const crowding = dirty.includes(0) ? await this.#store([0], this.#mayGrow) : 1;
       if (crowding > 1) return crowding;
+    } while (this.#moveOut());
+    return 1;
+  }
+
+  /** Shards whose lodgers are all stored in their own place are to be written without them. */
+  #moveOut(): boolean {
+    const shards = this.#shards;
+    const isAtHome = (key: WorkloadKey) => shards[this.numberOf(key, shards.length)]?.currentVersion !== undefined;
+    const left = [...this.#lodgers].filter(([, keys]) => [...keys].every(isAtHome)).map(([n]) => n);
+    for (const n of left) {
+      this.#lodgers.delete(n);
+      const shard = shards[n];
+      if (shard) shard.isDirty = true;
     }
-    return dirty.includes(0) ? await this.#store([0], this.#mayGrow) : 1;
+    return left.length > 0;
   }
 
   /** Writes those of these shards that are dirty. Never throws what the server answers: that is their `failure`. */
@@ -254,7 +276,7 @@ export class Checkpoint extends CheckpointReader {
       shard.failure = OTHER_LEADS;
       return;
     }
-    this.#noteCut(made, (key) => this.#numberOf(key, shards.length) === n);
+    this.#noteCut(made, (key) => this.numberOf(key, shards.length) === n);
     await shard.write(made.text, mayWrite);
     const { failure } = shard;
     report.ledgerWrite(failure ? 'error' : 'success');
@@ -267,9 +289,9 @@ export class Checkpoint extends CheckpointReader {
   /** What the server refuses for good is tried again as rarely as a heartbeat comes. */
   #putOff(shard: ShardWriter, failure: KubeError): void {
     const now = this.#deps.clock.now();
-    if (isTransient(failure)) this.#notBefore = Math.max(this.#notBefore, now + (failure.retryAfterMs ?? 0));
+    if (isPassing(failure)) this.#notBefore = Math.max(this.#notBefore, now + (failure.retryAfterMs ?? 0));
     else shard.heldUntil = now + HEARTBEAT_MS;
-    this.#arm(isTransient(failure) ? FLUSH_MS : HEARTBEAT_MS);
+    this.#arm(isPassing(failure) ? FLUSH_MS : HEARTBEAT_MS);
   }
 
   /** Resolves with what is the matter, if anything is. */
@@ -279,7 +301,7 @@ export class Checkpoint extends CheckpointReader {
     );
     this.#deps.report.ledgerState(new Map(failing));
     const failures = failing.map(([, failure]) => failure);
-    return failures.find(isTransient) ?? failures[0];
+    return failures.find(isPassing) ?? failures[0];
   }
 
   get #mayGrow(): boolean {
@@ -314,25 +336,47 @@ export class Checkpoint extends CheckpointReader {
     }
     this.#notCreated = added.filter(({ failure }) => failure);
     if (this.#notCreated.length > 0) {
-      const isPassing = this.#notCreated.every(({ failure }) => failure && isTransient(failure));
-      this.#growAfter = clock.now() + (isPassing ? GROW_AGAIN_MS : HEARTBEAT_MS);
+      const isBrief = this.#notCreated.every(({ failure }) => failure && isPassing(failure));
+      this.#growAfter = clock.now() + (isBrief ? GROW_AGAIN_MS : HEARTBEAT_MS);
       return;
     }
     this.#shards = shards;
+    this.#lodgeMoved(before.length);
     for (const shard of before) shard.isDirty = true;
     for (const shard of shards) shard.heldUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  /** What has its place in another shard now stays where it was for the time being. */
+  #lodgeMoved(countBefore: number): void {
+    for (const key of new Set([...this.#deps.states().keys(), ...this.entries.keys()])) {
+      const n = this.numberOf(key, countBefore);
+      if (this.numberOf(key, this.#shards.length) === n) continue;
+      this.#lodgers.set(n, (this.#lodgers.get(n) ?? new Set()).add(key));
+    }
   }
 
   /** The text of each of these shards, by its number, if there are so many in all. */
   #texts(numbers: readonly number[], count: number): ReadonlyMap<number, ShardText> {
     const { keyId, client } = this.#deps;
     const entries = new Map(numbers.map((n) => [n, [] as ShardEntry[]]));
-    if (numbers.length > 0) this.#collect((key) => entries.get(this.#numberOf(key, count)));
+    const lodgers = [...entries].flatMap(([n, own]) => {
+      const keys = this.#lodgers.get(n);
+      return keys ? [{ own, keys }] : [];
+    });
+    if (numbers.length > 0) {
+      this.#collect((key) => {
+        const home = entries.get(this.numberOf(key, count));
+        const abroad = lodgers.filter(({ own, keys }) => own !== home && keys.has(key)).map(({ own }) => own);
+        return { home, abroad };
+      });
+    }
+    this.edition += 1;
     const word = {
       v: SHARD_FORMAT,
       key: keyId,
       alive: client.serverNow(),
       shards: count,
+      edition: this.edition,
       ...this.#deps.heard(),
     } as const;
     const textOf = (n: number, own: readonly ShardEntry[]): ShardText =>
@@ -348,21 +392,21 @@ export class Checkpoint extends CheckpointReader {
     return Object.fromEntries(current);
   }
 
-  /** Puts what is worth keeping of each workload into its shard, unless that is not written now. */
-  #collect(shardFor: (key: WorkloadKey) => ShardEntry[] | undefined): void {
+  /** Puts what is worth keeping of each workload into those shards that are written now and are to hold it. */
+  #collect(shardsFor: (key: WorkloadKey) => Shards): void {
     const states = this.#deps.states();
     const { seen } = this.#deps.heard();
     for (const [key, state] of states) {
-      const shard = shardFor(key);
-      if (!shard) continue;
+      const shards = shardsFor(key);
+      if (!shards.home && shards.abroad.length === 0) continue;
       const own = [...state.applied].filter(([id]) => this.#deps.mayStore(id));
       const applied = { ...this.awaitedOf(key, state.workload.uid), ...Object.fromEntries(own) };
       const kept = keptWorkload(state, applied, seen);
       if (!state.workload.isRolledOut) this.#coming.add(key);
       else if (kept.coming) this.#outdate(key);
-      if (Object.keys(applied).length > 0) shard.push({ key, kept, waiting: state.waiting.keys() });
+      if (Object.keys(applied).length > 0) put({ key, kept, waiting: [...state.waiting.keys()] }, shards);
     }
-    for (const [key, kept] of this.entries) if (!states.has(key)) shardFor(key)?.push({ key, kept });
+    for (const [key, kept] of this.entries) if (!states.has(key)) put({ key, kept }, shardsFor(key));
   }
 
   /** Tells of each workload that has become too large for its share, unless there are going to be more shards. */
@@ -374,6 +418,7 @@ export class Checkpoint extends CheckpointReader {
     }
     const isFinal = crowding <= 1 || !this.#mayGrow;
     for (const [key, each] of cut) {
+      if (!isHere(key)) continue;
       this.#cut.set(key, each);
       const workload = this.#deps.states().get(key)?.workload;
       if (!workload || !isFinal || this.#told.has(key)) continue;
@@ -387,19 +432,27 @@ export class Checkpoint extends CheckpointReader {
   }
 
   #shardsOf(key: WorkloadKey): readonly ShardWriter[] {
-    return [this.#shards, this.#growing ?? []].flatMap((shards) => shards[this.#numberOf(key, shards.length)] ?? []);
-  }
-
-  /** Stable over processes, or every start would write everything anew. */
-  #numberOf(key: WorkloadKey, count: number): number {
-    let place = this.#places.get(key);
-    if (place === undefined) {
-      place = Number.parseInt(this.#deps.digest.text(`shard of ${key}`).slice(0, 8), 16);
-      this.#places.set(key, place);
-    }
-    return place % count;
+    const own = [this.#shards, this.#growing ?? []].flatMap(
+      (shards) => shards[this.numberOf(key, shards.length)] ?? [],
+    );
+    const others = [...this.#lodgers].flatMap(([n, keys]) => (keys.has(key) ? (this.#shards[n] ?? []) : []));
+    return [...own, ...others];
   }
 }
+
+/** Where an entry is to be, of what is written now. */
+interface Shards {
+  readonly home: ShardEntry[] | undefined;
+  readonly abroad: readonly ShardEntry[][];
+}
+
+function put(entry: ShardEntry, { home, abroad }: Shards): void {
+  home?.push(entry);
+  for (const shard of abroad) shard.push({ ...entry, isLodger: true });
+}
+
+/** Somebody else may have written the shard twice in a moment: that is over at the next try. */
+const isPassing = (failure: KubeError): boolean => isTransient(failure) || failure.status === 409;
 
 const notKept = (status: number, detail: string): KubeError =>
   new KubeError({ verb: 'update', path: 'configmaps', status, reason: 'NotKept', detail });

@@ -1,3 +1,4 @@
+import { UNKNOWN } from '../../domain/ledger/applied.ts';
 import { fairShare } from '../../domain/ledger/room.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
@@ -9,7 +10,9 @@ export interface ShardEntry {
   readonly key: WorkloadKey;
   readonly kept: KeptWorkload;
   /** Sources that wait for their turn. */
-  readonly waiting?: Iterable<SourceId> | undefined;
+  readonly waiting?: readonly SourceId[] | undefined;
+  /** It moves to another shard, and stays here until it is there. */
+  readonly isLodger?: true;
 }
 
 /** An entry that was cut. */
@@ -36,6 +39,8 @@ export const SHARD_BYTES = 700_000;
 // are no reason for more shards.
 export const USUAL_BYTES = 64_000;
 const FEW_WORKLOADS = 50;
+// What a usual entry needs, where there is not even room for the smallest entry of every workload.
+const SMALL_BYTES = 2000;
 
 interface Row extends ShardEntry {
   readonly text: string;
@@ -49,14 +54,16 @@ interface Row extends ShardEntry {
 export function shardText(head: Omit<ShardContent, 'workloads'>, entries: readonly ShardEntry[]): ShardText {
   const empty = JSON.stringify({ ...head, workloads: {} });
   const room = SHARD_BYTES - empty.length;
-  const rows = entries.map(rowOf);
-  const needed = sumOf(rows);
+  const { own = [], lodgers = [] } = Object.groupBy(entries.map(rowOf), ({ isLodger }) =>
+    isLodger ? 'lodgers' : 'own',
+  );
   const cut = new Map<WorkloadKey, Cut>();
-  const shareOf = needed <= room ? () => ENTRY_BYTES : sharesIn(rows, room);
-  const fitting = rows.flatMap((row) => limited(row, shareOf(row), cut));
+  const kept = fitting(own, room, cut);
+  // Only for a while, so they take no room from others. A part of one would count more than the whole in its own shard.
+  const fitted = [...kept, ...whole(lodgers, room - sumOf(kept))];
   // The last two characters close the entries and the shard.
-  const text = `${empty.slice(0, -2)}${fitting.map((row) => row.text).join(',')}}}`;
-  const crowding = Math.max(1, needed / (rows.length > FEW_WORKLOADS ? USUAL_BYTES : room));
+  const text = `${empty.slice(0, -2)}${fitted.map((row) => row.text).join(',')}}}`;
+  const crowding = Math.max(1, sumOf(own) / (own.length > FEW_WORKLOADS ? USUAL_BYTES : room));
   return { text, crowding, cut };
 }
 
@@ -66,13 +73,45 @@ function rowOf(entry: ShardEntry): Row {
   return { ...entry, text, bytes: Buffer.byteLength(text) + 1 };
 }
 
-/** How much each may have where there is not enough room for all. */
-function sharesIn(rows: readonly Row[], room: number): (row: Row) => number {
-  const namespaces = Map.groupBy(rows, namespaceOf);
-  const ofNamespace = fairShare([...namespaces.values()].map(sumOf), room);
-  const shares = new Map([...namespaces].map(([name, own]) => [name, fairShare(own.map(needOf), ofNamespace)]));
-  return (row) => Math.min(ENTRY_BYTES, shares.get(namespaceOf(row)) ?? 0);
+/** The rows, cut where there is not enough room for all. */
+function fitting(rows: readonly Row[], room: number, cut: Map<WorkloadKey, Cut>): readonly Row[] {
+  if (sumOf(rows) <= room) return rows.flatMap((row) => limited(row, ENTRY_BYTES, cut));
+  const namespaces = [...Map.groupBy(rows, namespaceOf).values()];
+  const bytes = fairShare(namespaces.map(sumOf), room);
+  return namespaces.flatMap((own) => {
+    const share = Math.min(ENTRY_BYTES, fairShare(own.map(needOf), bytes));
+    const all = own.flatMap((row) => limited(row, share, cut));
+    return all.length === own.length ? all : mostUrgent(own, bytes, cut);
+  });
 }
+
+/** As many rows as there is room for, small ones, and first those that a later start cannot do without. */
+function mostUrgent(rows: readonly Row[], bytes: number, cut: Map<WorkloadKey, Cut>): readonly Row[] {
+  let left = bytes;
+  return urgentFirst(rows).flatMap((row) => {
+    cut.delete(row.key);
+    const fits = limited(row, Math.min(left, SMALL_BYTES), cut);
+    left -= sumOf(fits);
+    return fits;
+  });
+}
+
+function whole(rows: readonly Row[], bytes: number): readonly Row[] {
+  let left = bytes;
+  return urgentFirst(rows).filter((row) => {
+    const fits = row.bytes <= Math.min(left, ENTRY_BYTES);
+    if (fits) left -= row.bytes;
+    return fits;
+  });
+}
+
+const urgentFirst = (rows: readonly Row[]): readonly Row[] => [
+  ...rows.filter(isOpen),
+  ...rows.filter((row) => !isOpen(row)),
+];
+
+const isOpen = ({ kept, waiting = [] }: Row): boolean =>
+  waiting.length > 0 || kept.restart !== undefined || Object.values(kept.applied).includes(UNKNOWN);
 
 /** The row in so many bytes; none if there is no room for it at all. */
 function limited(row: Row, bytes: number, cut: Map<WorkloadKey, Cut>): readonly Row[] {

@@ -4,6 +4,7 @@ import { ledgerStore, stateWith } from '../../../test/support/ledger-store.ts';
 import type { SourceId } from '../../domain/ledger/source-id.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { WorkloadKey } from '../../domain/workload/workload.ts';
+import { withKey } from '../../model/ledger/ledger-key.ts';
 
 const MIB = 1_048_576;
 const APP: SourceId = 'ConfigMap/app';
@@ -297,4 +298,82 @@ test('a restart with more pods than there is room for is not begun, and disturbs
   const { entries } = await readBy(store, [large, small]);
   expect(entries.map((entry) => entry?.restart?.uids.length)).toEqual([undefined, 5000]);
   expect(told).toHaveLength(1);
+});
+
+test('killed at any write after the key was replaced, which gives workloads other places: no entry is lost', async () => {
+  const [weak, strong] = [Buffer.from('weak'), Buffer.alloc(32, 7)];
+  const keys = keysIn('shop', 600);
+  const after = withKey(strong, false, weak);
+  const data = after.former?.applied('A') ?? '';
+  let isDone = false;
+  for (let last = 0; !isDone; last += 1) {
+    const store = ledgerStore();
+    await established(await store.process(statesOf(keys), { ledgerKey: withKey(weak, false) }));
+    const count = store.shards.size;
+    let left = last;
+    store.fate = () => {
+      left -= 1;
+      return left < 0 ? 'dies' : undefined;
+    };
+    await established(await store.process(statesOf(keys, data), { ledgerKey: after })).catch(() => {});
+    isDone = left >= 0;
+    store.fate = () => undefined;
+    const { checkpoint } = await store.process(new Map(), { ledgerKey: after });
+    expect(await checkpoint.load()).toMatchObject({ result: 'found', lost: [] });
+    expect(keys.filter((key) => checkpoint.entry(key, key)?.applied[APP] !== data)).toEqual([]);
+    if (isDone) expect(last).toBeGreaterThanOrEqual(count);
+  }
+});
+
+test('what was kept while the number of shards grew is there, also where its new shard is refused afterwards', async () => {
+  const keys = keysIn('shop', 900);
+  for (const fate of [422, 'dies'] as const) {
+    const store = ledgerStore();
+    const states = statesOf(keys.slice(0, 300));
+    const { checkpoint } = await store.process(states);
+    await checkpoint.load();
+    checkpoint.forgetPast();
+    await checkpoint.establish();
+    const before = store.shards.size;
+    for (const [key, state] of statesOf(keys)) if (!states.has(key)) states.set(key, state);
+    let moved: WorkloadKey | undefined;
+    store.fate = async (name) => {
+      const n = Number(name.slice('attune-ledger-'.length));
+      if (n < before) return undefined;
+      const isStored = store.shards.has(name);
+      if (moved && isStored && store.placeOf(moved).includes(n)) return fate;
+      // While the last new ones are being created, one that is there already misses what is kept now.
+      if (n < before + 8 || moved) return undefined;
+      moved = keys.slice(0, 300).find((key) => store.placeOf(key).length === 2) as WorkloadKey;
+      set(states.get(moved), 'B');
+      await checkpoint.keep(moved);
+      return undefined;
+    };
+    for (const key of keys) checkpoint.touch(key);
+    await checkpoint.flush();
+    store.fate = () => undefined;
+    expect(moved).toBeDefined();
+    expect((await readBy(store, [moved as WorkloadKey])).applied).toEqual(['B']);
+  }
+});
+
+test('a try that failed writes nothing anew that is stored', async () => {
+  const { store, states, name } = await several();
+  const world = await store.process(states);
+  store.fate = (shard) => (shard === name(1) ? 500 : undefined);
+  await expect(established(world)).rejects.toMatchObject({ status: 500 });
+  store.writes.splice(0);
+  await expect(world.checkpoint.establish()).rejects.toMatchObject({ status: 500 });
+  expect(store.writes.map((write) => write.name)).toEqual([name(1)]);
+});
+
+test('a shard that somebody else writes at the same moment, twice, is tried again at once', async () => {
+  const { store, world, inShard, name } = await several();
+  store.fate = () => 409;
+  world.checkpoint.touch(inShard(1));
+  expect(await world.checkpoint.flush()).toMatchObject({ status: 409 });
+  store.fate = () => undefined;
+  store.writes.splice(0);
+  world.clock.advance(1000);
+  await eventually(() => store.writes.map((write) => [write.name, write.status])).toEqual([[name(1), 200]]);
 });

@@ -17,7 +17,7 @@ import {
   shardRef,
 } from './shard.ts';
 
-export interface CheckpointOptions extends Pick<LedgerKey, 'keyId' | 'former'> {
+export interface CheckpointOptions extends Pick<LedgerKey, 'keyId' | 'former' | 'digest'> {
   readonly client: KubeClient;
   /** Attune's own; undefined if it is not known: then there is no checkpoint. */
   readonly namespace: string | undefined;
@@ -38,6 +38,8 @@ interface Place {
   readonly name: string;
   /** Undefined: there is none, or the server refused it. */
   readonly found?: FoundShard | undefined;
+  /** It was written with the former key, which put workloads into other shards. */
+  readonly isConverted?: boolean;
   readonly resourceVersion?: string | undefined;
   readonly refused?: KubeError | undefined;
 }
@@ -47,6 +49,16 @@ interface Horizon {
   readonly alive: number;
   readonly seen?: Versions | undefined;
   readonly told: Versions;
+}
+
+/** A shard, and how far it goes. A workload whose place it is, and which is not in it, had no entry when it was written. */
+interface Word {
+  readonly n: number;
+  /** Undefined: it is lost, and the first shard knows how far it went. */
+  readonly content: ShardContent | undefined;
+  readonly isConverted: boolean;
+  readonly edition: number;
+  readonly horizon: Horizon;
 }
 
 const READS_AT_ONCE = 8;
@@ -59,25 +71,35 @@ export class CheckpointReader {
   readonly #options: CheckpointOptions;
   /** False on a first start, after a loss, or after too long an absence: then nothing from the past is believed. */
   believable = false;
-  /** Up to when it is complete, in milliseconds of the server's time. */
-  aliveAt = 0;
   protected entries = new Map<WorkloadKey, KeptWorkload>();
   /** The resource version of each shard that is to be written; undefined: it does not exist, or is not known. */
   versions: readonly (string | undefined)[] = [];
   /** Before it has been asked for all it knows, the past must not be overwritten. */
   protected isForgotten = false;
+  /** Of the text that was made last. */
+  protected edition = 0;
+  /** By the number of a shard: workloads that it holds although they belong into another one. */
+  protected misplaced: ReadonlyMap<number, ReadonlySet<WorkloadKey>> = new Map();
   readonly #awaited = new Set<string>();
-  /** How far all of it goes: holds for what it does not mention. */
-  #horizon: Pick<Horizon, 'seen' | 'told'> | undefined;
+  /** A number of 32 bits for each workload: made with the key, so that nobody can choose names that share a shard. */
+  readonly #places = new Map<WorkloadKey, number>();
+  #words: readonly Word[] = [];
+  /** How far all of it goes: holds for workloads whose shard is lost. */
+  #leastHorizon: Horizon | undefined;
 
   constructor(options: CheckpointOptions) {
     this.#options = options;
   }
 
-  /** Up to which version every event of a kind of source had been received, and of the kind of the workload too. */
-  seenOf(source: SourceKind, workload: KindName): number | undefined {
-    const { seen, told } = this.#horizon ?? {};
-    return seen?.[source] && Math.min(seen[source], told?.[workload] ?? Number.POSITIVE_INFINITY);
+  /** When the shard of a workload was written last, in milliseconds of the server's time. */
+  aliveAt(key: WorkloadKey): number {
+    return this.#horizonFor(key)?.alive ?? 0;
+  }
+
+  /** Up to which version every event of a kind of source had been received then, and of the kind of the workload too. */
+  seenOf(source: SourceKind, key: WorkloadKey): number | undefined {
+    const { seen, told } = this.#horizonFor(key) ?? {};
+    return seen?.[source] && Math.min(seen[source], told?.[kindOf(key)] ?? Number.POSITIVE_INFINITY);
   }
 
   entry(key: WorkloadKey, uid: string): CheckpointEntry | undefined {
@@ -89,8 +111,10 @@ export class CheckpointReader {
   async load(): Promise<Loaded> {
     this.entries.clear();
     this.isForgotten = false;
-    this.#horizon = undefined;
-    this.aliveAt = 0;
+    this.misplaced = new Map();
+    this.#places.clear();
+    this.#words = [];
+    this.#leastHorizon = undefined;
     const places = await this.#readAll();
     this.versions = writtenPlaces(places).map(({ resourceVersion }) => resourceVersion);
     const result = this.#resultOf(places);
@@ -124,7 +148,18 @@ export class CheckpointReader {
   }
 
   gone(key: WorkloadKey): void {
+    this.#places.delete(key);
     if (this.isForgotten) this.entries.delete(key);
+  }
+
+  /** The shard of a workload. The same in every process, or each start would write everything anew. */
+  protected numberOf(key: WorkloadKey, count: number): number {
+    let place = this.#places.get(key);
+    if (place === undefined) {
+      place = Number.parseInt(this.#options.digest.text(`shard of ${key}`).slice(0, 8), 16);
+      this.#places.set(key, place);
+    }
+    return place % count;
   }
 
   /**
@@ -147,8 +182,8 @@ export class CheckpointReader {
     const ref = shardRef(namespace, n);
     try {
       const { found, resourceVersion } = (await readShard(client, ref)) ?? {};
-      const isContent = typeof found === 'object';
-      return { name: ref.name, found: isContent ? (former?.shard(found) ?? found) : found, resourceVersion };
+      const readable = typeof found === 'object' ? (former?.shard(found) ?? found) : found;
+      return { name: ref.name, found: readable, isConverted: readable !== found, resourceVersion };
     } catch (error) {
       if (!KubeError.is(error) || isTransient(error)) throw error;
       return { name: ref.name, refused: error };
@@ -171,28 +206,51 @@ export class CheckpointReader {
   /** Takes the entries of all shards, each as far as its own word goes. Gives the names of those that are lost. */
   #remember(places: readonly Place[]): readonly string[] {
     const ours = places.map((place) => ({ ...place, content: this.#oursIn(place) }));
-    const [first] = ours;
-    const horizons: Horizon[] = [];
-    const versionOf = new Map<string, number>();
-    for (const [n, { content, resourceVersion }] of ours.entries()) {
-      const horizon = horizonOf(content, heldBy(first?.content, n, content && resourceVersion));
-      if (!horizon) continue;
-      horizons.push(horizon);
-      const version = Number(resourceVersion);
-      for (const [key, entry] of Object.entries(content?.workloads ?? {})) {
-        // While their number grows an entry is in two shards: the one that was written later knows more.
-        if (version < (versionOf.get(key) ?? 0)) continue;
-        versionOf.set(key, version);
-        this.entries.set(key as WorkloadKey, withHorizon(key, entry, horizon));
-      }
-    }
-    this.aliveAt = Math.min(...horizons.map(({ alive }) => alive));
-    this.#horizon = horizons.reduce(earlierHorizon);
+    const words = ours.flatMap(({ content, resourceVersion, isConverted = false }, n): Word[] => {
+      const horizon = horizonOf(content, heldBy(ours[0]?.content, n, content && resourceVersion));
+      return horizon ? [{ n, content, isConverted, edition: content?.edition ?? 0, horizon }] : [];
+    });
+    this.#leastHorizon = words.map(({ horizon }) => horizon).reduce(earlierHorizon);
+    // The newest first. A shard of the former key says nothing of what is not in it: workloads had other places then.
+    this.#words = words
+      .filter(({ content, isConverted }) => content && !isConverted)
+      .sort((one, other) => other.edition - one.edition);
+    this.edition = Math.max(0, ...words.map(({ edition }) => edition));
+    this.#takeEntries(words);
     // While their number grows, what a new one is to hold is still in the one that it is split off from.
     const isElsewhere = (n: number): boolean =>
       ours.some(({ content }, other) => content && content.shards <= n && n % content.shards === other);
     const isLost = (n: number): boolean => !ours[n]?.content && !isElsewhere(n);
     return ours.flatMap(({ name }, n) => (isLost(n) ? [name] : []));
+  }
+
+  #takeEntries(words: readonly Word[]): void {
+    const rows = words.flatMap((word) =>
+      (Object.entries(word.content?.workloads ?? {}) as [WorkloadKey, KeptWorkload][]).map(([key, kept]) => ({
+        key,
+        kept,
+        word,
+      })),
+    );
+    // While their number grows an entry is in two shards: the text that was made later knows more.
+    rows.sort((one, other) => one.word.edition - other.word.edition);
+    for (const { key, kept, word } of rows) {
+      // One that is left over from a larger number of shards may still hold what was taken out of the ledger since.
+      if ((this.#wordFor(key)?.edition ?? 0) > word.edition) continue;
+      this.entries.set(key, withHorizon(key, kept, word.horizon));
+    }
+    const strays = rows.filter(({ key, word }) => this.numberOf(key, this.versions.length) !== word.n);
+    const byShard = Map.groupBy(strays, ({ word }) => word.n);
+    this.misplaced = new Map([...byShard].map(([n, own]) => [n, new Set(own.map(({ key }) => key))]));
+  }
+
+  #horizonFor(key: WorkloadKey): Horizon | undefined {
+    return this.#wordFor(key)?.horizon ?? this.#leastHorizon;
+  }
+
+  /** The newest word of those shards whose place it is or was. */
+  #wordFor(key: WorkloadKey): Word | undefined {
+    return this.#words.find(({ n, content }) => content && this.numberOf(key, content.shards) === n);
   }
 
   #oursIn({ found }: Place): ShardContent | undefined {
@@ -241,11 +299,11 @@ function horizonOf(own: ShardContent | undefined, holder: ShardContent | undefin
   };
 }
 
-/** Of a kind that one of them does not mention nothing is known. */
 const earlierHorizon = (one: Horizon, other: Horizon): Horizon => ({
   alive: Math.min(one.alive, other.alive),
   seen: one.seen && other.seen && earlierOf(one.seen, other.seen),
-  told: earlierOf(one.told, other.told),
+  // A kind of workloads that one of them does not mention was not followed then.
+  told: { ...one.told, ...other.told, ...earlierOf(one.told, other.told) },
 });
 
 /** What an entry says is so up to where both the kind of the source and the kind of the workload had been heard of. */
@@ -257,9 +315,12 @@ function withHorizon(key: string, entry: KeptWorkload, { seen, told }: Horizon):
 const mapped = (versions: Versions, to: (version: number, kind: string) => number): Versions =>
   Object.fromEntries(Object.entries(versions).map(([kind, version]) => [kind, to(version, kind)]));
 
-const laterOf = (one: Versions, other: Versions = {}): Versions =>
-  mapped(one, (version, kind) => Math.max(version, other[kind] ?? 0));
+const laterOf = (one: Versions, other: Versions = {}): Versions => ({
+  ...other,
+  ...mapped(one, (version, kind) => Math.max(version, other[kind] ?? 0)),
+});
 
+/** Of a kind that one of them does not mention nothing is known. */
 const earlierOf = (one: Versions, other: Versions): Versions =>
   Object.fromEntries(
     Object.entries(one).flatMap(([kind, version]) => {

@@ -24,6 +24,8 @@ export interface ShardContent {
   readonly alive: number;
   /** How many there are. */
   readonly shards: number;
+  /** Texts are counted: of two that speak of a workload, the one that was made later counts, whichever arrived later. */
+  readonly edition?: number;
   /**
    * In the first shard: others that its `alive`, `seen` and `told` hold for as well, by number, each with the resource version
    * of its text. One write then says of all of them that nothing moved. A shard that could not be written is not among them.
@@ -82,10 +84,11 @@ export async function readShard(client: KubeClient, ref: ShardRef) {
 /** An entry that is damaged is left out. */
 function parseShard(text: string | undefined): FoundShard {
   const content = objectIn(parsed(text));
-  const { v, key, alive, shards, workloads, seen, told, holds } = content;
+  const { v, key, alive, shards, edition, workloads, seen, told, holds } = content;
   if (typeof v === 'number' && v !== SHARD_FORMAT) return 'other-format';
   const isOurs = v === SHARD_FORMAT && typeof key === 'string' && typeof alive === 'number' && isCount(shards);
-  const isWhole = typeof workloads === 'object' && isVersions(seen) && isVersions(told) && isNames(holds);
+  const isWhole =
+    typeof workloads === 'object' && isNumber(edition) && isVersions(seen) && isVersions(told) && isNames(holds);
   if (!isOurs || !isWhole) return 'damaged';
   const entries = Object.entries(objectIn(workloads)).filter(([, entry]) => isEntry(objectIn(entry)));
   return { ...content, workloads: Object.fromEntries(entries) } as unknown as ShardContent;
@@ -101,10 +104,10 @@ const isEntry = (entry: JsonObject): boolean =>
   isKept(entry) &&
   isApplied(entry['applied']) &&
   isVersions(entry['seen']) &&
-  isSecond(entry['reloadedAt']) &&
+  isNumber(entry['reloadedAt']) &&
   (entry['restart'] === undefined || isRestart(entry['restart']));
 
-const isSecond = (value: unknown): boolean => value === undefined || typeof value === 'number';
+const isNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';
 
 const isVersions = (value: unknown): boolean =>
   value === undefined || Object.values(objectIn(value)).every((version) => typeof version === 'number');
