@@ -16,6 +16,7 @@ import type { ServingCertificate } from './certificates/serving-certificate.ts';
 import { storedBundle } from './certificates/stored-certificates.ts';
 import { type Endpoint, hostsOf } from './endpoint.ts';
 import { addressOf, probe } from './probe.ts';
+import { TIMEOUT_SECONDS } from './registration/manifest.ts';
 import { keepRegistered } from './registration/registration.ts';
 import { createLiveHash } from './serve/live-hash.ts';
 import type { ReviewerDeps } from './serve/reviewer.ts';
@@ -60,6 +61,7 @@ export class Admission {
   #isTested = false;
   #isEnding = false;
   #bundleChanged = (): void => {};
+  #timeoutSeconds = TIMEOUT_SECONDS;
 
   constructor(deps: AdmissionDeps) {
     const { settings, ownNamespace: namespace } = deps;
@@ -82,7 +84,9 @@ export class Admission {
     const decision = await Promise.race([this.#decision(signal), stopped]);
     if (!decision) return;
     const { listen } = settings;
-    const server = createAdmissionServer({ ...this.#deps, ...decision, listen, isReady: () => this.isReady() });
+    const isReady = () => this.isReady();
+    const timeoutSeconds = () => this.#timeoutSeconds;
+    const server = createAdmissionServer({ ...this.#deps, ...decision, listen, isReady, timeoutSeconds });
     await Promise.race([this.#tend(server, signal), stopped]);
     if (this.#listening !== undefined) {
       // API servers learn with a delay that this replica goes, and send requests until then.
@@ -133,6 +137,9 @@ export class Admission {
         ...this.#deps,
         target: this.#endpoint,
         failurePolicy: settings.failurePolicy,
+        timeoutFound: (seconds) => {
+          this.#timeoutSeconds = seconds;
+        },
         // What the Secret says, because another replica may have renewed it.
         bundle: () => (settings.certDir === '' ? storedBundle(client, this.#cert) : (this.#certificate?.bundle ?? '')),
         probe: async (bundle) => {

@@ -48,6 +48,7 @@ export function admissionServer(deps: Partial<AdmissionServerDeps> = {}, limits:
       log: createLog({ format: '', level: 'debug', write: (line) => void lines.push(line), now: () => 0 }),
       metrics,
       readHash: async () => ({ error: 'nothing is to be read' }),
+      timeoutSeconds: () => 3,
       ...deps,
       admit(request, hash) {
         if (hash === undefined) requests.push(request);

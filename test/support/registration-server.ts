@@ -37,11 +37,15 @@ export class RegistrationServer {
   }
 
   /** Somebody else writes: to every entry the same. */
-  set(writer: string, { caBundle, failurePolicy }: { caBundle?: string; failurePolicy?: string }, names = NAMES): void {
+  set(
+    writer: string,
+    { caBundle, failurePolicy, ...rest }: { caBundle?: string; failurePolicy?: string; timeoutSeconds?: number },
+    names = NAMES,
+  ): void {
     this.writer = writer;
     this.#version += 1;
     const clientConfig = { ...SERVICE, ...(caBundle && { caBundle }) };
-    this.webhooks = names.map((name) => ({ name, clientConfig, failurePolicy: failurePolicy ?? 'Ignore' }));
+    this.webhooks = names.map((name) => ({ name, clientConfig, failurePolicy: failurePolicy ?? 'Ignore', ...rest }));
   }
 
   #apply(sent: readonly Webhook[]): void {

@@ -37,6 +37,9 @@
 {{- if and $admission (lt (int $d.replicas) 2) }}
 * attune.admission with one replica: nobody answers while it is away, and {{ eq (toString $admission.failurePolicy) "Fail" | ternary "writes to concerned workloads are refused" "other writers can undo a reload" }}. Set reloader.deployment.replicas=2.
 {{- end }}
+{{- if and $admission $admission.from $d.hostNetwork }}
+* attune.admission.from has no effect with hostNetwork: a NetworkPolicy does not hold for such pods. Restrict port 9443 on the nodes.
+{{- end }}
 {{- if and $admission (semverCompare "<1.28.0-0" .Capabilities.KubeVersion.Version) }}
 * Kubernetes {{ .Capabilities.KubeVersion.Version }} knows no matchConditions (1.28): Attune is asked about every write of a workload, also of those that did not ask for anything.
 {{- end }}

@@ -10,6 +10,7 @@ export interface Entry {
   readonly name: string;
   readonly clientConfig: JsonObject & { readonly caBundle?: string };
   readonly failurePolicy?: string;
+  readonly timeoutSeconds?: number;
 }
 
 /** A MutatingWebhookConfiguration. */

@@ -22,6 +22,8 @@ export const REGISTRATIONS: Resource = {
 };
 
 /** Entries of ours are named so, whoever made the registration. */
+/** How long the API server waits for an answer, unless somebody edits the registration. */
+export const TIMEOUT_SECONDS = 3;
 export const ENTRY_SUFFIX = '.admission.attune.dev';
 /** Objects with this label are none of our business; Attune's own Deployment has it, so that it can always be written. */
 export const EXEMPT = { label: 'attune.dev/admission', value: 'exempt' } as const;
@@ -47,7 +49,7 @@ export function registrationManifest(endpoint: Endpoint, rules: RegistrationRule
       matchConditions: [matchCondition(path, rules)],
       sideEffects: 'None',
       reinvocationPolicy: 'IfNeeded',
-      timeoutSeconds: 3,
+      timeoutSeconds: TIMEOUT_SECONDS,
       failurePolicy: 'Ignore',
       admissionReviewVersions: ['v1'],
     })),

@@ -41,6 +41,7 @@ async function start(given: Partial<RegistrationDeps> = {}) {
   const say = (line: string) => void lines.push(line);
   const probes: string[] = [];
   const bundles: string[] = [];
+  const timeouts: number[] = [];
   let wake = () => {};
   const metrics = createMetrics(TABLE);
   const world = { bundle: 'one', isUp: true, vouches: (_bundle: string) => true };
@@ -48,6 +49,7 @@ async function start(given: Partial<RegistrationDeps> = {}) {
     client,
     target: TARGET,
     failurePolicy: 'Fail',
+    timeoutFound: (seconds) => void timeouts.push(seconds),
     bundle: () => world.bundle,
     probe: async (bundle) => {
       probes.push(server.state);
@@ -87,7 +89,7 @@ async function start(given: Partial<RegistrationDeps> = {}) {
   };
   const value = (name: string): string | undefined =>
     metrics.render().match(new RegExp(`^attune_admission_${name} (.*)$`, 'm'))?.[1];
-  return { server, world, lines, probes, bundles, live, quiet, run, value, wake: () => wake() };
+  return { server, world, lines, probes, bundles, timeouts, live, quiet, run, value, wake: () => wake() };
 }
 
 const INSTALLED = { failurePolicy: 'Ignore' };
@@ -118,6 +120,17 @@ describe('a registration that was just installed', () => {
     world.isUp = true;
     await live(12_000);
     expect(server.state).toBe('Fail one');
+  });
+
+  it.each([
+    [{}, 10],
+    [{ timeoutSeconds: 7 }, 7],
+  ])('says how long the API server waits: %j', async (entry, seconds) => {
+    const { server, run, quiet, timeouts } = await start();
+    server.set('attune-install', { ...INSTALLED, ...entry });
+    run();
+    await quiet();
+    expect(timeouts.at(-1)).toBe(seconds);
   });
 
   it('keeps Ignore where that is wanted', async () => {

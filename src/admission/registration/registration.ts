@@ -23,6 +23,8 @@ export interface RegistrationDeps {
   readonly bundle: () => string | Promise<string>;
   /** Fails unless the endpoint answers over TLS, to somebody who trusts this bundle and nothing else: then `Untrusted`. */
   readonly probe: (bundle: string) => Promise<void>;
+  /** Called with the seconds that the API server waits for an answer, by our entries. */
+  readonly timeoutFound: (seconds: number) => void;
   /** Is given a function to call when the bundle has changed. */
   readonly onBundleChange?: ((changed: () => void) => void) | undefined;
   readonly clock: Clock;
@@ -30,6 +32,8 @@ export interface RegistrationDeps {
   readonly metrics: RegistrationMetrics;
 }
 
+// Where an entry says nothing.
+const API_TIMEOUT_SECONDS = 10;
 const LOOK_MS = 10_000;
 const REPAIR_MS = 60_000;
 // The bundle, and then the policy.
@@ -75,8 +79,9 @@ class Keeper {
       this.#tell(false);
       throw new Error(problem);
     }
-    const bundle = await this.#deps.bundle();
     const entries = entriesOf(found);
+    this.#deps.timeoutFound(Math.min(...entries.map(({ timeoutSeconds = API_TIMEOUT_SECONDS }) => timeoutSeconds)));
+    const bundle = await this.#deps.bundle();
     const isTrusted = bundle === '' || entries.every(({ clientConfig }) => clientConfig.caBundle === base64(bundle));
     if (!isTrusted) return await this.#trust(found, bundle, signal);
     const isDone = entries.every((entry) => entry.failurePolicy === failurePolicy);

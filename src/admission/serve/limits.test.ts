@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import https from 'node:https';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import {
@@ -11,7 +12,9 @@ import {
   tlsConnection,
   untilEnd,
 } from '../../../test/support/admission-server.ts';
+import { collectGarbage } from '../../../test/support/collect-garbage.ts';
 import { eventually } from '../../../test/support/eventually.ts';
+import type { ReadHash } from './live-hash.ts';
 
 const OTHER = '127.0.0.2';
 const HEAD = 'POST /mutate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
@@ -53,30 +56,36 @@ test('one whose turn does not come in time is refused: the failure policy decide
   expect(lines.filter((line) => line.includes('admission refused a review: no time left'))).toHaveLength(1);
 });
 
-test('a review has half of the time that the API server gives it, and no more than there is', async () => {
+test.each([
+  ['a request shortens the time', 3600, '/mutate?timeout=1s'],
+  ['and cannot lengthen it, as anybody may send one', 0.2, '/mutate?timeout=30s'],
+])('Attune waits for half of what the API server waits: %s', async (_, timeoutSeconds, path) => {
   const { held } = heldReview();
-  const { port } = await servedAdmission(
-    {
-      ...held,
-      readHash: (_, __, signal) =>
-        new Promise((resolve) => signal.addEventListener('abort', () => resolve({ error: 'late' }))),
-    },
-    { answerMs: 3_600_000, mostAnswerMs: 600 },
-  );
-  const review = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(reviewOf({})),
+  const readHash: ReadHash = (_question, _client, signal) =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve({ error: 'late' })));
+  const deps = { ...held, readHash, timeoutSeconds: () => timeoutSeconds };
+  const { port, requests } = await servedAdmission(deps, { answerMs: 3_600_000 });
+  const headers = { 'content-type': 'application/json' };
+  await ask(port, path, { method: 'POST', headers, body: JSON.stringify(reviewOf({})) });
+  expect(requests).toHaveLength(1);
+});
+
+test('an idle connection keeps nothing of the bodies that came over it', async () => {
+  const { port } = await servedAdmission();
+  const body = JSON.stringify(reviewOf({ object: { data: 'x'.repeat(1_500_000) } }));
+  const agent = new https.Agent({ keepAlive: true, maxSockets: 20 });
+  const bytes = (): number => {
+    collectGarbage();
+    return process.memoryUsage().arrayBuffers;
   };
-  const ended: string[] = [];
-  const asked = async (path: string): Promise<void> => {
-    await ask(port, path, review);
-    ended.push(path);
-  };
-  // It is still waiting when the test ends.
-  asked('/mutate').catch(() => {});
-  await Promise.all(['/mutate?timeout=30s', '/mutate?timeout=1s'].map(asked));
-  expect(ended).toEqual(['/mutate?timeout=1s', '/mutate?timeout=30s']);
+  const before = bytes();
+  for (let times = 0; times < 2; times += 1) {
+    const all = Array.from({ length: 20 }, () => post(port, body, { agent }));
+    for (const { status } of await Promise.all(all)) expect(status).toBe(200);
+  }
+  expect(Object.values(agent.freeSockets).flat()).toHaveLength(20);
+  await eventually(() => bytes() < before + 5_000_000).toBe(true);
+  agent.destroy();
 });
 
 test('idle connections of one address keep nobody out, at whatever point they stopped', async () => {

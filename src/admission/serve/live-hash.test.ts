@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient } from '../../../test/support/scripted-client.ts';
+import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import { DEFAULT_KEYS, SAP_LISTS } from '../../api/annotations.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { SourceKind } from '../../api/sources.ts';
@@ -44,10 +45,12 @@ const fromStore = (exchange: Exchange): void => {
 async function start(answer: (exchange: Exchange) => void = fromStore, deps: Partial<LiveHashDeps> = {}) {
   const { client, api } = await startClient(answer);
   const metrics = createMetrics(ADMISSION_METRICS);
-  const live = createLiveHash({ client, parser, contentHash: digest, metrics, ...deps });
+  const clock = virtualClock();
+  const live = createLiveHash({ client, parser, contentHash: digest, clock, metrics, ...deps });
   return {
     api,
     client,
+    clock,
     live,
     hash: (configMaps: unknown, secrets?: unknown, namespace = 'shop') =>
       live(question(configMaps, secrets, namespace), CLIENT, signal),
@@ -273,6 +276,32 @@ describe('reviews at once', () => {
       expect((await versionOf(hash)).versions).toBe(sha256Hex('configmap/shop/app-config/u.2\n'));
     }
     expect(api.requests).toHaveLength(2);
+  });
+
+  test('one that comes while a read takes long does not wait for its end', async () => {
+    const held: Exchange[] = [];
+    const { live, clock } = await start((exchange) => void held.push(exchange));
+    const stalled = live(question('app-config'), CLIENT, signal);
+    await eventually(() => held.length).toBe(1);
+    const later = live(question('app-config'), CLIENT, signal);
+    await eventually(() => clock.timers).toBe(1);
+    clock.advance(500);
+    await eventually(() => held.length).toBe(2);
+    held[1]?.json(200, object('app-config', 'u', '2', {}));
+    expect(await later).toMatchObject({ versions: sha256Hex('configmap/shop/app-config/u.2\n') });
+    held[0]?.status(404, 'NotFound');
+    expect(await stalled).toMatchObject({ versions: sha256Hex('configmap/shop/app-config/\n') });
+  });
+
+  test('a review whose time is over sends nothing any more, however much it listed', async () => {
+    const { live, api, waiting, count } = await heldApi();
+    const review = new AbortController();
+    const done = live(question(names(200)), CLIENT, review.signal);
+    await eventually(() => waiting.length).toBe(32);
+    review.abort(new Error('over'));
+    expect(await done).toMatchObject({ error: expect.stringContaining('no time is left') });
+    await eventually(() => count('timeout')).toBe(32);
+    expect(api.requests).toHaveLength(32);
   });
 
   test('of one address keep no other waiting, and all of them are 64 reads at once', async () => {

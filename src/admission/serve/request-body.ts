@@ -30,7 +30,10 @@ export function createBodyReader({ bodyBytes, roomBytes }: BodyLimits) {
   };
 }
 
-/** What is left of a body that breaks off, or is too large, is not read. */
+/** Made once: one that is made here would keep the body until its connection ends. */
+const ignored = (): void => {};
+
+/** What is left of a body that breaks off, or is too large, is not read. Rejects with the signal's reason. */
 function received(
   request: IncomingMessage,
   claimed: number,
@@ -41,7 +44,7 @@ function received(
   // Nothing is made for what is only claimed.
   const chunks: Buffer[] = [];
   let size = 0;
-  const late = (): void => read.resolve({ status: 408, message: 'the body did not come in time' });
+  const late = (): void => read.reject(signal.reason);
   const take = (chunk: Buffer): void => {
     size += chunk.length;
     if (size > claimed) read.resolve(tooLarge);
@@ -49,9 +52,9 @@ function received(
   };
   signal.addEventListener('abort', late, { once: true });
   request.on('data', take);
-  request.once('end', () => read.resolve(Buffer.concat(chunks, size)));
+  request.once('end', () => read.resolve(Buffer.concat(chunks.splice(0), size)));
   request.once('close', () => read.resolve({ status: 400, message: 'the body broke off' }));
-  request.on('error', () => {});
+  request.on('error', ignored);
   if (signal.aborted) late();
   return read.promise.finally(() => {
     signal.removeEventListener('abort', late);

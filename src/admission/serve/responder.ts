@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createReviewHandler, type ReviewLimits } from './review-handler.ts';
-import { plainText, type Reply, type ReviewerDeps } from './reviewer.ts';
+import { createReviewHandler, type ReviewHandlerDeps, type ReviewLimits } from './review-handler.ts';
+import { plainText, type Reply } from './reviewer.ts';
 
-export interface ResponderDeps extends ReviewerDeps {
+export interface ResponderDeps extends ReviewHandlerDeps {
   readonly isReady: () => boolean;
 }
 

@@ -6,12 +6,13 @@ import { createReviewer, OVERLOADED, type Reviewed, type ReviewerDeps, refused }
 export interface ReviewLimits extends BodyLimits {
   /** Of all clients; others wait for their turn. */
   readonly reviews: number;
-  /**
-   * From the head of a request until nothing is waited for any more: its turn, its body, what is read for it. If the
-   * request says how long the API server waits, it is half of that, and at most `mostAnswerMs`.
-   */
+  /** From the head of a request until nothing is waited for any more, however long the API server waits. */
   readonly answerMs: number;
-  readonly mostAnswerMs: number;
+}
+
+export interface ReviewHandlerDeps extends ReviewerDeps {
+  /** How long the API server waits for an answer. A request can shorten that, but not lengthen it: anybody may send one. */
+  readonly timeoutSeconds: () => number;
 }
 
 /** Answers the request of a client. */
@@ -21,7 +22,7 @@ export type ReviewHandler = (request: IncomingMessage, response: ServerResponse,
 const TELL_MS = 60_000;
 
 /** Lets in as many reviews as the limits allow, keeps the others waiting, and refuses those whose time is over. */
-export function createReviewHandler(deps: ReviewerDeps, limits: ReviewLimits): ReviewHandler {
+export function createReviewHandler(deps: ReviewHandlerDeps, limits: ReviewLimits): ReviewHandler {
   const { clock, log, metrics } = deps;
   const review = createReviewer(deps);
   const readBody = createBodyReader(limits);
@@ -56,7 +57,7 @@ export function createReviewHandler(deps: ReviewerDeps, limits: ReviewLimits): R
   return async (request, response, client) => {
     const begun = clock.now();
     const ending = new AbortController();
-    const ms = answerMs(request, limits);
+    const ms = Math.min(secondsLeft(request, deps.timeoutSeconds()) * 500, limits.answerMs);
     // In two halves: after a long pause of this process its timers come first, and what it waits for may be there.
     let callOff = clock.after(ms / 2, () => {
       callOff = clock.after(ms / 2, () => ending.abort(OVER));
@@ -73,10 +74,10 @@ export function createReviewHandler(deps: ReviewerDeps, limits: ReviewLimits): R
   };
 }
 
-/** The API server says how long it waits, from 1 to 30 s. Half of it: a part is gone when the request is here. */
-function answerMs({ url = '' }: IncomingMessage, limits: ReviewLimits): number {
+/** Attune takes half of this: a part is gone when the request is here, and the answer takes a moment too. */
+function secondsLeft({ url = '' }: IncomingMessage, most: number): number {
   const [, seconds] = /[?&]timeout=(\d{1,2})s(?:&|$)/.exec(url) ?? [];
-  return seconds === undefined ? limits.answerMs : Math.min(Number(seconds) * 500, limits.mostAnswerMs);
+  return seconds === undefined ? most : Math.min(Number(seconds), most);
 }
 
 /** Made once: a flood would make as many, each with its stack. */

@@ -211,8 +211,8 @@ describe('slow clients are cut', () => {
     const { port, requests, count } = await servedAdmission({}, HELD_LATER);
     const socket = await tlsConnection(port);
     socket.write('POST /mutate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{');
-    expect(await untilEnd(socket)).toMatch(/^HTTP\/1\.1 408 /);
-    await eventually(() => count('attune_admission_requests_total{outcome="invalid",dry_run="false"}')).toBe(1);
+    expect(await untilEnd(socket)).toMatch(/^HTTP\/1\.1 503 /);
+    await eventually(() => count('attune_admission_requests_total{outcome="refused",dry_run="false"}')).toBe(1);
     expect(requests).toHaveLength(0);
   });
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { https } from '../../runtime/node-http.ts';
 import { Connections } from './connections.ts';
@@ -43,9 +44,7 @@ export const LIMITS = {
   silentMs: 10_000,
   /** Between two requests. The API server ends its connections after 90 s: it shall be the one who does. */
   idleMs: 120_000,
-  /** The API server gives up after 3 s, unless it says otherwise, and has to make the connection first. */
-  answerMs: 1500,
-  mostAnswerMs: 5000,
+  answerMs: 5000,
   stopMs: 2000,
 } as const satisfies ReviewLimits & Readonly<Record<string, number>>;
 
@@ -60,35 +59,27 @@ export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits 
   const respond = createResponder(deps, limits);
   const certified = Promise.withResolvers<void>();
   const connections = new Connections(limits.connections);
-  /** The latest response of each connection. */
+  /** The response that is not over yet. Afterwards it would keep the body of its request in memory. */
   const latest = new WeakMap<Socket, ServerResponse>();
   let isStopping = false;
 
-  const server = https.createServer(
-    {
-      minVersion: MIN_VERSION,
-      handshakeTimeout: limits.handshakeMs,
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      connectionsCheckingInterval: limits.checkMs,
-      keepAliveTimeout: limits.idleMs,
-      maxHeaderSize: limits.headerBytes,
-    },
-    (request, response) => {
-      const before = latest.get(request.socket);
-      const connection = connections.began(placeOf(request.socket));
-      // A second request before the answer to the first: no API server sends that.
-      if (!connection || before?.writableEnded === false) return void request.socket.destroy();
-      latest.set(request.socket, response);
-      response.once('close', () => connections.ended(connection));
-      void respond(request, response, {
-        client: connection.client,
-        // Who goes soon takes no further request on this connection: one that is on its way when it ends would be lost.
-        isLast: () => isStopping || !deps.isReady(),
-        proved: () => connections.proved(connection),
-      });
-    },
-  );
+  const server = https.createServer(optionsFor(limits), (request, response) => {
+    const before = latest.get(request.socket);
+    const connection = connections.began(placeOf(request.socket));
+    // A second request before the answer to the first: no API server sends that.
+    if (!connection || before?.writableEnded === false) return void request.socket.destroy();
+    latest.set(request.socket, response);
+    response.once('close', () => {
+      if (latest.get(request.socket) === response) latest.delete(request.socket);
+      connections.ended(connection);
+    });
+    void respond(request, response, {
+      client: connection.client,
+      // Who goes soon takes no further request on this connection: one that is on its way when it ends would be lost.
+      isLast: () => isStopping || !deps.isReady(),
+      proved: () => connections.proved(connection),
+    });
+  });
   server.timeout = limits.silentMs;
   server.on('connection', (socket: Socket) => {
     const { remoteAddress: client = '' } = socket;
@@ -132,6 +123,16 @@ export function createAdmissionServer(deps: AdmissionServerDeps, limits: Limits 
     },
   };
 }
+
+const optionsFor = (limits: Limits): ServerOptions => ({
+  minVersion: MIN_VERSION,
+  handshakeTimeout: limits.handshakeMs,
+  headersTimeout: limits.headersMs,
+  requestTimeout: limits.requestMs,
+  connectionsCheckingInterval: limits.checkMs,
+  keepAliveTimeout: limits.idleMs,
+  maxHeaderSize: limits.headerBytes,
+});
 
 const placeOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 

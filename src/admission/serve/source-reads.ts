@@ -5,17 +5,22 @@ import type { Source } from '../../domain/source/source.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { ObjectParser } from '../../model/object-parser.ts';
+import { pause } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { AdmissionMetrics } from '../../telemetry/metric-tables/admission.ts';
 import { FairShare } from './fair-share.ts';
 
 export interface SourceReadsDeps {
   readonly client: Pick<KubeClient, 'read'>;
   readonly parser: Pick<ObjectParser, 'source'>;
+  readonly clock: Clock;
   readonly metrics: Pick<AdmissionMetrics, 'increment'>;
 }
 
-/** In flight. One client has half, and that is half of our connections: the others are for the writes of the engine. */
+/** In flight. One client has half, and that is half of our connections. */
 const READS = 64;
+// An API server that has not answered one read so long is slow. The next one is sent all the same.
+const SLOW_MS = 500;
 
 /** Why a read is called off that could still be in time: another one of its review has failed. */
 export const NOT_NEEDED = new Error('the result is not needed any more');
@@ -26,8 +31,8 @@ type Result = Source | undefined;
 interface Read {
   readonly result: Promise<Result>;
   readonly calledOff: AbortController;
-  /** How many reviews wait for it. */
-  readers: number;
+  /** Those of the reviews that wait for it. */
+  readonly signals: Set<AbortSignal>;
 }
 
 /**
@@ -51,11 +56,11 @@ export class SourceReads {
     if (signal.aborted) return Promise.reject(signal.reason);
     const key = `${client} ${sourceKey(ref)}`;
     const read = this.#next.get(key) ?? this.#begin(client, key, ref);
-    read.readers += 1;
+    read.signals.add(signal);
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        read.readers -= 1;
-        if (read.readers === 0) {
+        read.signals.delete(signal);
+        if (read.signals.size === 0) {
           if (this.#next.get(key) === read) this.#next.delete(key);
           read.calledOff.abort(signal.reason);
         }
@@ -70,10 +75,13 @@ export class SourceReads {
   #begin(client: string, key: string, ref: SourceRef): Read {
     const calledOff = new AbortController();
     const run = async (): Promise<Result> => {
-      // Whatever becomes of it, this one comes after it.
-      await this.#sent.get(key)?.result.catch(() => {});
+      // What was sent before comes first, unless it takes too long: then both are under way.
+      const before = this.#sent.get(key)?.result.catch(() => undefined);
+      if (before !== undefined) await Promise.race([before, pause(this.#deps.clock, SLOW_MS, calledOff.signal)]);
       const release = await this.#reads.take(client, 1, calledOff.signal);
       try {
+        // When the time of a review is over its reads end one after the other, and each makes room for the next.
+        if ([...read.signals].every(({ aborted }) => aborted)) calledOff.abort(NOT_NEEDED);
         calledOff.signal.throwIfAborted();
         this.#next.delete(key);
         this.#sent.set(key, read);
@@ -83,7 +91,7 @@ export class SourceReads {
         release();
       }
     };
-    const read: Read = { calledOff, readers: 0, result: Promise.resolve().then(run) };
+    const read: Read = { calledOff, signals: new Set(), result: Promise.resolve().then(run) };
     read.result.catch(() => {});
     this.#next.set(key, read);
     return read;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
+import type { Exchange } from '../../../test/support/scripted-api.ts';
 import { startClient as start } from '../../../test/support/scripted-client.ts';
 import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS, SECRETS } from '../../api/resources.ts';
@@ -33,6 +34,44 @@ describe('failures', () => {
       ],
     });
     await expect(client.get(CONFIG_MAPS, { name: 'a' })).rejects.toMatchObject({ reason: 'TooLarge', status: 0 });
+  });
+
+  test('large answers that come together are parsed in different turns of the event loop', async () => {
+    const data = { text: 'x'.repeat(300_000) };
+    const waiting: Exchange[] = [];
+    const { client } = await start((exchange) => {
+      if (waiting.push(exchange) === 8) for (const each of waiting) each.json(200, { metadata: {}, data });
+    });
+    let turn = 0;
+    const count = (): void => {
+      turn += 1;
+      if (turns.length < 8) setImmediate(count);
+    };
+    const turns: number[] = [];
+    const read = () => client.read(CONFIG_MAPS, { namespace: 'a', name: 'b' }, () => void turns.push(turn));
+    setImmediate(count);
+    await Promise.all(Array.from({ length: 8 }, read));
+    expect(new Set(turns).size).toBe(8);
+  });
+
+  test('a large answer that nobody waits for any more is not parsed', async () => {
+    const stop = new AbortController();
+    const { client } = await start((exchange) => {
+      exchange.json(200, { metadata: {}, data: { text: 'x'.repeat(300_000) } });
+    });
+    let taken = 0;
+    const read = (signal?: AbortSignal) =>
+      client.read(
+        CONFIG_MAPS,
+        { namespace: 'a', name: 'b' },
+        () => {
+          taken += 1;
+          stop.abort(new Error('enough'));
+        },
+        { signal },
+      );
+    const results = await Promise.allSettled([read(), read(stop.signal)]);
+    expect([taken, results.map(({ status }) => status)]).toEqual([1, ['fulfilled', 'rejected']]);
   });
 
   test('429 tells how long to wait', async () => {

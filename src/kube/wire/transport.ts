@@ -78,6 +78,8 @@ const MAX_SOCKETS = 64;
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 // How many answers over 1 MiB are received at once. One that stalls must not hold up all others.
 const LARGE_ANSWERS = 2;
+// To parse and digest so much takes some 50 ms.
+const LARGE_BYTES = 256 * 1024;
 
 /** Sends calls over kept-alive connections. Throws KubeErrors, or the caller's own reason where the caller aborted. */
 export class Transport {
@@ -86,6 +88,7 @@ export class Transport {
   /** Each watch keeps a connection busy; with a pool of their own they leave the others enough. */
   readonly #watches: ConnectionPool;
   readonly #largeAnswers = new Turns(LARGE_ANSWERS);
+  #lastTurn = Promise.resolve();
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
   readonly #idleMs: number;
@@ -122,12 +125,25 @@ export class Transport {
     this.inFlight += 1;
     try {
       const body = await collect(call, await this.open(call), this.#largeAnswers);
+      if (body.length > LARGE_BYTES) await this.#turnOfTheLoop(call, body);
       const parsed = parse<T>(call, body);
       if (!parsed) throw localError(call, 'BadAnswer', 'the answer is not JSON');
       return { ...parsed, bytes: body.length };
     } finally {
       this.inFlight -= 1;
     }
+  }
+
+  /**
+   * Large answers that come together are parsed one in each turn of the event loop: between two of them timers run and
+   * other connections are served.
+   */
+  async #turnOfTheLoop(call: Call, body: Buffer): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    await this.#lastTurn;
+    if (!call.signal?.aborted) return;
+    body.fill(0);
+    throw abortReason(call.signal);
   }
 
   /** Sends the call; the caller reads the body as it arrives. Throws for any status but 2xx. */

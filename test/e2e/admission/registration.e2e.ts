@@ -60,6 +60,7 @@ test('Fail is taken back where the API server trusts nobody, and comes with the 
       client: kubeClient(),
       target: their,
       failurePolicy: 'Fail',
+      timeoutFound: () => {},
       bundle: () => '',
       probe: async (bundle) => void (await probe(addressOf(their), their, bundle, stop.signal)),
       clock: systemClock,
@@ -101,6 +102,7 @@ test('owns two fields, with the right to this object alone, and takes them back 
       client: kubeClient(account),
       target: target(),
       failurePolicy: 'Fail',
+      timeoutFound: () => {},
       bundle: () => bundle,
       probe: async () => {},
       onBundleChange: (listener) => {
