@@ -28,7 +28,7 @@ function* withoutEffect(settings: Settings): Generator<string> {
     yield '--enable-pprof is accepted but opens nothing: a profiler on the network shows memory, and so Secrets, to anybody';
   }
   if (settings.maxWaitMs < settings.quietPeriodMs) {
-    yield '--max-wait is shorter than --quiet-period, so Attune rolls --max-wait after the first change';
+    yield '--max-wait is shorter than --quiet-period, so --max-wait decides: a reload starts that long after the first change';
   }
   // Upstream reports these at the first alert, when nobody reads the log.
   if (alerts.enabled && !isHttpUrl(alerts.url)) {

@@ -81,7 +81,7 @@ describe('warnings', () => {
     [
       ['--quiet-period=11s'],
       quiet,
-      /^--max-wait is shorter than --quiet-period, so Attune rolls --max-wait after the first change$/,
+      /^--max-wait is shorter than --quiet-period, so --max-wait decides: a reload starts that long after the first change$/,
     ],
     [
       ['--webhook-url=http://h/secret'],

@@ -63,9 +63,9 @@ test('what it says about reading one is kept: it names the right that is missing
 
 test('the message is one line that steers no terminal, whatever the server says', () => {
   const body = { kind: 'Status', reason: 'Invalid', message: 'no\x1b[2J\nerror: none\u202e' };
-  expect(refusal({ verb: 'get', path: '/x' }, 422, body).message).toBe(
-    'get /x: 422 Invalid: no\\u001b[2J\\nerror: none\\u202e',
-  );
+  const error = refusal({ verb: 'get', path: '/x' }, 422, body);
+  expect(error.message).toBe('get /x: 422 Invalid: no\\u001b[2J\\nerror: none\\u202e');
+  expect(error.detail).toBe('no\\u001b[2J\\nerror: none\\u202e');
 });
 
 test('is: any KubeError, or one with a given reason', () => {

@@ -20,7 +20,7 @@ export class KubeError extends Error {
   readonly status: number;
   /** The reason of the Status object (`NotFound`, `Conflict`, `Expired` …), or a {@link LocalReason}. */
   readonly reason: string;
-  /** The message of the server, or of a proxy before it. */
+  /** The message of the server, or of a proxy before it, on one line. */
   readonly detail: string | undefined;
   readonly retryAfterMs: number | undefined;
 
@@ -32,7 +32,7 @@ export class KubeError extends Error {
     this.path = path;
     this.status = status;
     this.reason = reason;
-    this.detail = detail;
+    this.detail = detail === undefined ? undefined : visible(detail);
     this.retryAfterMs = retryAfterMs;
   }
 

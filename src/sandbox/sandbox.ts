@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { ownIdentity } from '../runtime/process-identity.ts';
 import { type BinaryOptions, findBinaries } from './binaries/binaries.ts';
 import type { ApiAccess } from './control-plane/api-request.ts';
@@ -157,8 +157,10 @@ async function startOnce(
 
   const components = new Components({ dir, ports, binaries, audit, etcdQuotaBytes }, options.env, say);
   await components.duringStartUp(options.signal, async (signal) => {
+    // One that a killed etcd has left would look like that of the new one.
+    for (const socket of files.etcdSockets) rmSync(socket, { force: true });
     components.start('etcd');
-    await waitForEtcd(files.etcdSocket, signal);
+    await waitForEtcd(files.etcdSockets, signal);
     components.start('kube-apiserver');
     const authority = await waitForAuthority(files.authority, signal);
     const access: ApiAccess = { server, authority, token: tokens.admin };

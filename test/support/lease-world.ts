@@ -100,6 +100,8 @@ export type World = Awaited<ReturnType<typeof start>>;
 export interface Candidate {
   readonly clock: VirtualClock;
   readonly told: string[];
+  /** The duration that came with each holder. */
+  readonly leaseMs: number[];
   readonly stop: AbortController;
   readonly running: Promise<void>;
   leadership(): HeldLease | undefined;
@@ -112,6 +114,7 @@ export function candidate(world: World, identity: string, clock = virtualClock(1
   world.clients.push(client);
   const stop = new AbortController();
   const told: string[] = [];
+  const leaseMs: number[] = [];
   let leadership: HeldLease | undefined;
   const running = elect(
     {
@@ -125,7 +128,10 @@ export function candidate(world: World, identity: string, clock = virtualClock(1
         told.push('leading');
       },
       onLost: () => told.push('lost'),
-      onHolder: (holder) => told.push(`holder ${holder}`),
+      onHolder: (holder, ms) => {
+        told.push(`holder ${holder}`);
+        leaseMs.push(ms);
+      },
     },
     stop.signal,
   );
@@ -141,7 +147,7 @@ export function candidate(world: World, identity: string, clock = virtualClock(1
     }
     await networkQuiet(world);
   };
-  return { clock, told, stop, running, leadership: () => leadership, live };
+  return { clock, told, leaseMs, stop, running, leadership: () => leadership, live };
 }
 
 /** Until no answer is awaited any more, except from a server that gives none. */

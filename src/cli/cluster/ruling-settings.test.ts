@@ -69,6 +69,14 @@ describe('who may list all namespaces', () => {
     });
   });
 
+  it('text of a ConfigMap that anybody may write steers no terminal, and begins no line', async () => {
+    for (const flags of ['', '--wrong\x1b[2K']) {
+      const { first } = await asked({ infos: { tenant: { version: '\r\x1b[2K\x1b[32mresumed\x1b[0m', flags } } });
+      expect(first.by).toContain(String.raw`\r\u001b[2K`);
+      expect(first.by).not.toMatch(/\p{Cc}/u);
+    }
+  });
+
   it('no flags are the defaults, and that is said', async () => {
     const { first } = await asked({ infos: { attune: { flags: '', withheld: '' } } });
     expect(first.by).toMatch(/ConfigMap attune\/attune-info .*: all as by default$/);

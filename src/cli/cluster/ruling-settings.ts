@@ -4,6 +4,7 @@ import type { Settings } from '../../config/settings.ts';
 import { namespaceNotWatchedBecause } from '../../domain/watch-scope.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { KubeError } from '../../kube/kube-error.ts';
+import { visible } from '../../runtime/visible.ts';
 import { type AttuneInfo, describeInfo, INFO_NAME, publishedSettings } from '../info/attune-info.ts';
 import { type FoundInfos, findInfos, findInfosIn } from '../info/find-info.ts';
 import type { Cluster } from './cluster-command.ts';
@@ -62,10 +63,10 @@ function byDeployment({ namespace, name, parsed }: Deployed): Ruling | string {
   return asRuling(parsed, namespace, `the flags ${where}`, where);
 }
 
-/** A text says why it cannot be gone by. */
+/** A text says why it cannot be gone by. Anybody may write what is quoted: it must not steer a terminal. */
 function asRuling(parsed: ParsedSettings, namespace: string, by: string, where: string): Ruling | string {
-  if (parsed.ok) return { by, settings: parsed.settings, namespace };
-  return `those ${where} are not understood here: ${parsed.problems.join('; ')}`;
+  if (parsed.ok) return { by: visible(by), settings: parsed.settings, namespace };
+  return visible(`those ${where} are not understood here: ${parsed.problems.join('; ')}`);
 }
 
 function whyNone(asked: string | undefined, { lookedInto, forbidden }: FoundInfos, mayList: boolean): string {

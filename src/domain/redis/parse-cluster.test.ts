@@ -58,6 +58,11 @@ test('nothing at all', () => {
   expect(cluster.isolation).toEqual({ enabled: true, apiServerTimeoutMs: 5000, peerTimeoutMs: 5000 });
 });
 
+test('the time that a timer can wait ends at a day, and has no fractions', () => {
+  const { isolation } = parsed({ primaryIsolation: { apiServerTimeout: '2000h', peerTimeout: '1500us' } });
+  expect(isolation).toMatchObject({ apiServerTimeoutMs: 24 * 3_600_000, peerTimeoutMs: 2 });
+});
+
 test('wrong types are told all at once with their paths, and the rest counts', () => {
   const cluster = parsed({
     mode: 'ring',

@@ -10,6 +10,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const MODES = ['standalone', 'sentinel', 'cluster'] as const;
 const OVERLAP_MS = 300_000;
 const ISOLATION_MS = 5000;
+// Nobody waits longer to learn whether a primary is cut off, and timers of Node end at 24 days.
+const MOST_ISOLATION_MS = 24 * 3_600_000;
 
 /** Reads a RedisCluster. Where a field is wrong it is left out and told; the API server lets few of these through. */
 export function parseCluster(object: KubeObject): ClusterView {
@@ -89,11 +91,15 @@ function replicaModeOf(spec: Reader): ReplicaMode | undefined {
   };
 }
 
-const isolationOf = (isolation: Reader | undefined): Isolation => ({
-  enabled: isolation?.flag('enabled') ?? true,
-  apiServerTimeoutMs: isolation?.duration('apiServerTimeout') ?? ISOLATION_MS,
-  peerTimeoutMs: isolation?.duration('peerTimeout') ?? ISOLATION_MS,
-});
+function isolationOf(isolation: Reader | undefined): Isolation {
+  const timeout = (name: string): number =>
+    Math.ceil(Math.min(isolation?.duration(name) ?? ISOLATION_MS, MOST_ISOLATION_MS));
+  return {
+    enabled: isolation?.flag('enabled') ?? true,
+    apiServerTimeoutMs: timeout('apiServerTimeout'),
+    peerTimeoutMs: timeout('peerTimeout'),
+  };
+}
 
 const wordsIn = (list: string | undefined): ReadonlySet<string> =>
   new Set((list ?? '').split(',').flatMap((word) => word.trim().toLowerCase() || []));

@@ -103,6 +103,16 @@ describe('the second', () => {
     expect(world.server.lease?.spec.leaseTransitions).toBe(1);
   });
 
+  test('that the lease of the same holder lasts longer is told', async () => {
+    const world = await start();
+    world.server.set({ holderIdentity: 'a', leaseDurationSeconds: 15 });
+    const b = candidate(world, 'b');
+    await b.live(3000);
+    await watched(world);
+    world.server.set({ leaseDurationSeconds: 2_147_483_647 });
+    await eventually(() => b.leaseMs).toEqual([15_000, 2_147_483_647_000]);
+  });
+
   test('edits of the lease by others do not count as life', async () => {
     const world = await start();
     world.server.set({ holderIdentity: 'a', renewTime: 'x' });

@@ -32,7 +32,10 @@ export interface ElectionOptions {
   readonly onLeading: (lease: HeldLease) => void;
   /** The lease is lost: nothing may be written any more. Not called when it is released. */
   readonly onLost: () => void;
-  /** Called with the new holder, perhaps ourselves; '' when there is none. Without a renewal its lease ends after so long. */
+  /**
+   * Called with the holder, perhaps ourselves, or '' when there is none, and after what time without a renewal its lease ends:
+   * whenever one of the two has changed.
+   */
   readonly onHolder?: ((identity: string, leaseMs: number) => void) | undefined;
   /** Reading or writing the lease failed; it is retried. */
   readonly onError?: ((error: KubeError) => void) | undefined;
@@ -71,6 +74,7 @@ class Election {
   #lease: Lease | null = null;
   #seenAt = 0;
   #holder: string | undefined;
+  #toldMs = 0;
   /** When the lease must have been renewed. */
   #deadline = Number.NEGATIVE_INFINITY;
   /** When we last tried to write it. */
@@ -267,9 +271,11 @@ class Election {
     }
     this.#lease = lease;
     const holder = lease?.spec?.holderIdentity ?? '';
-    if (holder === this.#holder) return;
+    const leaseMs = this.#leaseMs();
+    if (holder === this.#holder && (leaseMs === this.#toldMs || holder === '')) return;
     this.#holder = holder;
-    this.#options.onHolder?.(holder, this.#leaseMs());
+    this.#toldMs = leaseMs;
+    this.#options.onHolder?.(holder, leaseMs);
   }
 
   #isOurs(): boolean {

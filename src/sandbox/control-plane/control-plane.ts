@@ -20,7 +20,7 @@ export function sandboxFiles(dir: string) {
   const certificates = join(dir, 'certificates');
   return {
     data: join(dir, 'etcd'),
-    etcdSocket: join(dir, ETCD_SOCKET),
+    etcdSockets: [join(dir, ETCD_SOCKET), join(dir, ETCD_PEER_SOCKET)],
     certificates,
     /** The API server makes its own certificate, and appends the certificate authority to it. */
     authority: join(certificates, 'apiserver.crt'),

@@ -17,9 +17,9 @@ async function until(what: string, condition: () => Promise<boolean>, signal: Ab
   }
 }
 
-/** etcd makes its socket before it can answer; whoever connects until then waits for the answer, and not in vain. */
-export async function waitForEtcd(socket: string, signal: AbortSignal): Promise<void> {
-  await until('etcd listening', async () => existsSync(socket), signal);
+/** etcd makes its sockets before it can answer. A client that connects earlier waits for the answer. */
+export async function waitForEtcd(sockets: readonly string[], signal: AbortSignal): Promise<void> {
+  await until('etcd listening', async () => sockets.every((socket) => existsSync(socket)), signal);
 }
 
 /** Returns the authority of the API server's certificate, which it writes into a file before it listens. */

@@ -1,7 +1,8 @@
 import http from 'node:http';
 import https from 'node:https';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../../runtime/backoff.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import type { PodContainer, Probe } from './pod.ts';
 
 export interface ProbeOptions {
@@ -12,6 +13,8 @@ export interface ProbeOptions {
 }
 
 const EAGER_SECONDS = 0.25;
+// No timer of Node waits longer.
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * Probes a container until aborted, and calls `changed` when its health changes: to false after `failureThreshold`
@@ -24,11 +27,11 @@ export async function runProbe(
   { signal, changed, eager }: ProbeOptions,
 ): Promise<void> {
   const { failureThreshold = 3, successThreshold = 1, periodSeconds = 10, initialDelaySeconds = 0 } = probe;
-  const pause = (seconds: number) => delay(seconds * 1000, undefined, { signal }).catch(() => undefined);
+  const rest = (seconds: number) => pause(systemClock, seconds * 1000, signal);
   let healthy: boolean | undefined;
   let streak = 0;
   let last: boolean | undefined;
-  await pause(initialDelaySeconds);
+  await rest(initialDelaySeconds);
   while (!signal.aborted) {
     const good = await probeOnce(probe, container, host);
     streak = good === last ? streak + 1 : 1;
@@ -37,12 +40,12 @@ export async function runProbe(
       healthy = good;
       changed(good);
     }
-    await pause(eager && !healthy ? Math.min(periodSeconds, EAGER_SECONDS) : periodSeconds);
+    await rest(eager && !healthy ? Math.min(periodSeconds, EAGER_SECONDS) : periodSeconds);
   }
 }
 
 async function probeOnce(probe: Probe, container: PodContainer, host: string): Promise<boolean> {
-  const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
+  const timeoutMs = Math.min((probe.timeoutSeconds ?? 1) * 1000, MAX_TIMEOUT_MS);
   if (probe.httpGet) {
     const { path = '/', port, scheme = 'HTTP' } = probe.httpGet;
     const slash = path.startsWith('/') ? '' : '/';
