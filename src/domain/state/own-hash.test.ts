@@ -46,8 +46,12 @@ function written(before: string | undefined, sapCompat = false) {
     revision += 1;
     world.seen(version, { hash, revision, image });
   };
+  const edit = (value: string): void => {
+    version += 1;
+    world.put(source(value, version, A));
+  };
   write('B', 'ours');
-  return { ...world, write, put };
+  return { ...world, edit, write, put };
 }
 
 test.each([
@@ -92,6 +96,20 @@ test('what the hash stood for before is applied again too', () => {
   world.write('D', 'third', 'before');
   world.put(undefined);
   expect(world.waits()).toEqual([ID]);
+});
+
+test('newer data that waits while the hash of the older is taken away was not taken away: it has a second attempt', () => {
+  const world = written('before');
+  world.edit('C');
+  world.put('before');
+  world.write('C', 'ours too');
+  world.put('before');
+  expect(world.waits()).toEqual([ID]);
+  expect(world.told).not.toContain('undelivered');
+  world.write('C', 'ours too');
+  world.put('before');
+  expect(world.waits()).toEqual([]);
+  expect(world.state().undelivered).toBe(1);
 });
 
 test('as SAP, whoever sets one value after the other is not fought for ever', () => {

@@ -1,6 +1,7 @@
 import { CONFIG_HASH } from '../../api/annotations.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import { listsWith } from '../asks/sap-annotations.ts';
+import type { Applied } from '../ledger/applied.ts';
 import type { SourceId } from '../ledger/source-id.ts';
 import type { Workload } from '../workload/workload.ts';
 import type { OwnWrite } from './own-marks.ts';
@@ -23,14 +24,15 @@ export class OwnHash {
   readonly #before: string | undefined;
   /** How often it was written in a row. */
   readonly #times: number;
-  readonly ids: ReadonlySet<SourceId>;
+  /** What it stands for. */
+  readonly data: ReadonlyMap<SourceId, Applied>;
 
   constructor(value: string, { changes, hashBefore }: OwnWrite, last: OwnHash | undefined) {
     const hashed = changes.filter(({ verdict }) => verdict.strategy === 'config-hash');
     this.#value = value;
     this.#before = hashBefore;
     this.#times = last && last.#value === value ? last.#times + 1 : 1;
-    this.ids = new Set([...(last?.ids ?? []), ...hashed.map(({ id }) => id)]);
+    this.data = new Map([...(last?.data ?? []), ...hashed.map(({ id, current }) => [id, current] as const)]);
   }
 
   /**

@@ -22,7 +22,7 @@ function template(...names: readonly string[]) {
   let version = 5;
   const sources = new SourceHistory();
   const marks = new OwnMarks();
-  const lost = (): readonly SourceId[] => [...marks.takeLost(parse('Deployment', object), rulesOf(sources))];
+  const lost = (): readonly SourceId[] => [...marks.takeLost(parse('Deployment', object), rulesOf(sources)).keys()];
 
   const due = (name: string, strategy: Strategy, data: string): Change => {
     version += 1;

@@ -66,6 +66,8 @@ export const markSays = (workload: Workload, ref: SourceRef, marked: Marked, rul
 /** A mark of ours in a template, as it was written. */
 interface OwnMark {
   readonly mark: string;
+  /** What it stands for. */
+  readonly data: Applied;
   readonly strategy: StakaterStrategy;
   /** Second of the decision, by the server's clock. */
   readonly second: number;
@@ -105,10 +107,10 @@ export class OwnMarks {
       if (places.has(placeOf(refOf(id, namespace), strategy))) this.#marks.delete(id);
     }
     for (const { id } of write.changes) this.#marks.delete(id);
-    for (const { id, mark, verdict } of written.values()) {
+    for (const { id, mark, current, verdict } of written.values()) {
       const { strategy } = verdict;
       if (mark !== undefined && strategy !== 'config-hash')
-        this.#marks.set(id, { mark, strategy, second: write.second });
+        this.#marks.set(id, { mark, data: current, strategy, second: write.second });
     }
   }
 
@@ -123,7 +125,7 @@ export class OwnMarks {
 
   /** Every pod is of the template that carries the marks: whoever takes them away from now on undoes nothing. */
   arrived(): void {
-    for (const id of [...this.#marks.entries.keys(), ...(this.#hash?.ids ?? [])]) this.#reapplied.delete(id);
+    for (const id of [...this.#marks.entries.keys(), ...(this.#hash?.data.keys() ?? [])]) this.#reapplied.delete(id);
     this.#marks.clear();
     this.#hash = undefined;
   }
@@ -134,31 +136,31 @@ export class OwnMarks {
     this.#hash = undefined;
   }
 
-  /** Sources whose mark is gone although the template is the same. Each of them once. */
-  takeLost(workload: Workload, rules: StateRules): ReadonlySet<SourceId> {
-    const lost = new Set<SourceId>();
+  /** Sources whose mark is gone although the template is the same, with the data that it stood for. Each of them once. */
+  takeLost(workload: Workload, rules: StateRules): ReadonlyMap<SourceId, Applied> {
+    const lost = new Map<SourceId, Applied>();
     for (const [id, own] of this.#marks.entries) {
       const ref = refOf(id, workload.ref.namespace);
-      if (isTaken(workload, ref, own) && !isMarked(workload, ref, own.strategy, rules.sources)) lost.add(id);
+      if (isTaken(workload, ref, own) && !isMarked(workload, ref, own.strategy, rules.sources)) lost.set(id, own.data);
     }
-    for (const id of lost) this.#marks.delete(id);
+    for (const id of lost.keys()) this.#marks.delete(id);
     if (!this.#hash?.isTaken(workload, rules)) return lost;
-    const { ids } = this.#hash;
+    const { data } = this.#hash;
     this.#hash = undefined;
-    return new Set([...lost, ...ids]);
+    return new Map([...lost, ...data]);
   }
 
-  /** What was undone is applied once more, then never again. */
-  undone(ids: Iterable<SourceId>, { ref: { namespace } }: Workload, { sources }: StateRules): TakenMarks {
+  /** What was undone is applied once more, then never again. Newer data was not undone: it is still to be applied. */
+  undone(lost: ReadonlyMap<SourceId, Applied>, { ref: { namespace } }: Workload, { sources }: StateRules): TakenMarks {
     const again: SourceRef[] = [];
     const givenUp: SourceRef[] = [];
-    for (const id of ids) {
+    for (const [id, data] of lost) {
       const ref = refOf(id, namespace);
-      const current = sources.current(ref);
-      const isAgain = this.#reapplied.get(id) !== current;
+      const isCurrent = data === sources.current(ref);
+      const isAgain = !isCurrent || this.#reapplied.get(id) !== data;
       (isAgain ? again : givenUp).push(ref);
-      if (isAgain) this.#reapplied.set(id, current);
-      else this.#givenUp.set(id, true);
+      if (!isAgain) this.#givenUp.set(id, true);
+      else if (isCurrent) this.#reapplied.set(id, data);
     }
     return { again, givenUp };
   }

@@ -213,3 +213,17 @@ test.each([
   web.stripUnseen(true);
   expect([web.told.length > 0, web.waits()]).toEqual([isOpen, isOpen]);
 });
+
+test('newer data that waits while the mark of the older is taken away was not taken away: it has a second attempt', () => {
+  const web = play();
+  web.data('B');
+  web.write();
+  web.data('C');
+  web.strip();
+  web.write();
+  web.strip();
+  expect([web.told, web.waits(), web.state.undelivered]).toEqual([['reverted', 'reverted'], true, 0]);
+  web.write();
+  web.strip();
+  expect([web.told.at(-1), web.waits(), web.state.undelivered]).toEqual(['undelivered', false, 1]);
+});
