@@ -31,8 +31,10 @@ export const templateOf = ({ fullTemplateDigest, templateDigest }: Workload, sin
 export class RecentTemplates {
   /** Newest last. */
   readonly #seen: SeenTemplate[];
-  /** Its kind says when no pods of earlier templates are left. */
-  readonly #tellsRollout: boolean;
+  /** Its kind says when its own pods of earlier templates are gone. */
+  readonly #kindTells: boolean;
+  /** Another workload has borrowed its template, and nobody says when pods of that one are gone. */
+  #isLent = false;
   #unseenAfter: number | undefined;
   /** Pods of templates from before our time may be left: it was found in the middle of a rollout, or nobody tells. */
   #mayHaveEarlier: boolean;
@@ -41,8 +43,8 @@ export class RecentTemplates {
 
   constructor(workload: Workload, since: number, isBorn: boolean) {
     this.#seen = [templateOf(workload, since)];
-    this.#tellsRollout = tellsRollout(workload.ref.kind);
-    this.#mayHaveEarlier = !this.#tellsRollout || !(isBorn || workload.isRolledOut);
+    this.#kindTells = tellsRollout(workload.ref.kind);
+    this.#mayHaveEarlier = !this.#kindTells || !(isBorn || workload.isRolledOut);
   }
 
   get newest(): SeenTemplate | undefined {
@@ -59,6 +61,11 @@ export class RecentTemplates {
 
   get mayHaveEarlier(): boolean {
     return this.#mayHaveEarlier;
+  }
+
+  /** Whether another workload has borrowed its template by now. */
+  lent(isLent: boolean): void {
+    this.#isLent = isLent;
   }
 
   /** Whether there may be pods of a template that an edit would make. */
@@ -94,8 +101,12 @@ export class RecentTemplates {
     return now === before || now === this.#revisionDue;
   }
 
-  /** Templates from before our time; what pods of the last one ran with is what was written down. */
-  recall(kept: readonly KeptTemplate[], applied: ReadonlyMap<SourceId, Applied>): void {
+  /**
+   * Templates from before our time, unless every pod is known to be of the present one; what pods of the last one ran with is
+   * what was written down.
+   */
+  recall(kept: readonly KeptTemplate[], applied: ReadonlyMap<SourceId, Applied>, workload: Workload): void {
+    if (this.#hasOnlyNewest(workload)) return;
     const now = this.newest?.full;
     const last = kept.at(-1);
     const former = kept.filter(([full]) => full !== now);
@@ -112,9 +123,17 @@ export class RecentTemplates {
   }
 
   /** Others may have come and gone after a version, unless every pod is known to be of the present one. */
-  missedAfter(version: number, { isRolledOut }: Workload): void {
-    if (isRolledOut && this.#tellsRollout) return;
+  missedAfter(version: number, workload: Workload): void {
+    if (this.#hasOnlyNewest(workload)) return;
     this.#unseenAfter = Math.min(this.#unseenAfter ?? version, version);
+  }
+
+  #hasOnlyNewest({ isRolledOut }: Workload): boolean {
+    return isRolledOut && this.#tellsRollout;
+  }
+
+  get #tellsRollout(): boolean {
+    return this.#kindTells && !this.#isLent;
   }
 
   /** What we wrote certainly never was before: where nobody tells when a rollout is complete, that has to do. */

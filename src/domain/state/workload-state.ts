@@ -93,9 +93,10 @@ export class WorkloadState {
 
   /** A term began: the ledger says what was before. */
   recall({ seq, reloads, templates, missedAfter, template }: Recalled): void {
+    this.#heedLending();
     this.reloads.numbered(seq);
     this.reloads.recall(reloads);
-    if (templates) this.#pods.templates.recall(templates.kept, templates.applied);
+    if (templates) this.#pods.templates.recall(templates.kept, templates.applied, this.#workload);
     if (missedAfter !== undefined) this.#pods.templates.missedAfter(missedAfter, this.#workload);
     if (template) this.#pods.templateWritten(template);
   }
@@ -120,6 +121,7 @@ export class WorkloadState {
   /** At this version something else began to be asked for it. What its sources hold until then is no change. */
   askedAnew(version: number): void {
     this.#editedAt = Math.max(this.#editedAt, version);
+    this.#heedLending();
   }
 
   /** A newer version of the object. */
@@ -130,6 +132,7 @@ export class WorkloadState {
     const moment =
       sighting.by === 'list' ? Math.max(sighting.completeUpTo, Number(before.resourceVersion)) + 1 : version;
     this.#workload = workload;
+    this.#heedLending();
     if (before.isRolledOut && !workload.isRolledOut) this.#pods.rolloutBegan(moment - 1);
     const isComplete = !before.isRolledOut && workload.isRolledOut;
     if (isComplete) this.#pods.rolloutCompleted(version);
@@ -142,6 +145,11 @@ export class WorkloadState {
     if (isSpec) this.#effects.note(templateSeen(this.#parts, { ...sighting, before, after: workload, moment }));
     if (isComplete) this.#allReplaced();
     return { moment, isSpec, isEdited, isComplete };
+  }
+
+  /** Who borrows its template may come and go. */
+  #heedLending(): void {
+    this.#pods.templates.lent(this.#rules.lendsTemplate(this.#workload));
   }
 
   /** Every pod is of the present template. */
