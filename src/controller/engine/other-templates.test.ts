@@ -115,6 +115,26 @@ test.each([
   expect([world.told, world.waits()]).toEqual([told, isLent ? ['ConfigMap/app'] : []]);
 });
 
+test('a template that a Rollout has borrowed rolls once for each release, and the way back may lead to older pods', () => {
+  const world = running();
+  world.engine.workloadSeen(borrower(4), 'watch');
+  let version = 10;
+  const release = (image: string, revision: number): void => {
+    world.put(source(`with ${image} as ${revision}`, version));
+    world.engine.workloadSeen(web(version + 1, { image, revision, rolledOut: false }), 'watch');
+    world.engine.workloadSeen(web(version + 2, { image, revision, rolledOut: true }), 'watch');
+    version += 10;
+  };
+  const releases = Array.from({ length: 12 }, (_, at) => at + 2);
+  const waits = releases.flatMap((revision) => {
+    release(`v${revision}`, revision);
+    return world.waits();
+  });
+  expect(waits).toEqual([]);
+  release('v10', 20);
+  expect(world.waits()).toEqual(['ConfigMap/app']);
+});
+
 test('data that changed without changing the hash is not taken for delivered', () => {
   const world = running();
   world.put(source('B', 10));

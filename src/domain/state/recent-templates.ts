@@ -33,7 +33,7 @@ export class RecentTemplates {
   readonly #seen: SeenTemplate[];
   /** Its kind says when its own pods of earlier templates are gone. */
   readonly #kindTells: boolean;
-  /** Another workload has borrowed its template, and nobody says when pods of that one are gone. */
+  /** Another workload has borrowed the template, and no status says when that workload's pods of earlier templates are gone. */
   #isLent = false;
   #unseenAfter: number | undefined;
   /** Pods of templates from before our time may be left: it was found in the middle of a rollout, or nobody tells. */
@@ -63,7 +63,6 @@ export class RecentTemplates {
     return this.#mayHaveEarlier;
   }
 
-  /** Whether another workload has borrowed its template by now. */
   lent(isLent: boolean): void {
     this.#isLent = isLent;
   }

@@ -147,7 +147,7 @@ export class WorkloadState {
     return { moment, isSpec, isEdited, isComplete };
   }
 
-  /** Who borrows its template may come and go. */
+  /** Rollouts can begin and cease to borrow the template at any time. */
   #heedLending(): void {
     this.#pods.templates.lent(this.#rules.lendsTemplate(this.#workload));
   }
