@@ -1,4 +1,4 @@
-import { refOfKey, type WorkloadKey } from '../../domain/workload/workload.ts';
+import { refOfKey, type WorkloadKey, type WorkloadRef } from '../../domain/workload/workload.ts';
 import type { KubeError } from '../../kube/kube-error.ts';
 import { isTransient } from '../../kube/retry-transient.ts';
 import { Reminders } from './reminders.ts';
@@ -121,6 +121,14 @@ export class LedgerReport {
   unsafeJobs(error: KubeError | undefined): void {
     const message = 'Jobs are replaced without a safety net: a crash between delete and create loses one';
     this.#notKept(message, error, 'get, create and patch on secrets');
+  }
+
+  /** `error`: the API server refused the manifest; undefined: there is no room for it. */
+  unsafeJob(ref: WorkloadRef, error: KubeError | undefined): void {
+    const job = nameOf({ ref });
+    const why = error?.message ?? 'its manifest does not fit into the Secret attune-replacing';
+    const message = `${job} is replaced without a safety net: ${why}. A crash between delete and create loses it`;
+    if (this.#reminders.isDue(message)) this.#deps.log.warn(message, { ...ref });
   }
 
   /** Something cannot be kept in the own namespace. */

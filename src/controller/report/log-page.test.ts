@@ -34,6 +34,7 @@ function sayAll(report: Report): void {
   report.tell({ is: 'not-resumed', workload, error: error.message });
   report.ledger.recordNotRewritten('Deployment/shop/web', error);
   report.system.stuckJob(workload.ref, error);
+  report.ledger.unsafeJob(workload.ref, error);
   report.watches.unreadable(APP, error);
   report.watches.unreadable(APP, error);
   report.watches.readByListing(APP, error);

@@ -6,6 +6,7 @@ import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import type { WorkloadState } from '../../domain/state/workload-state.ts';
 import type { TemplateEdit } from '../../domain/template/template-edit.ts';
+import type { KubeError } from '../../kube/kube-error.ts';
 import { ReplacementJournal } from './replacement-journal.ts';
 import { Replacements } from './replacements.ts';
 
@@ -59,7 +60,13 @@ async function world(refuse: (exchange: Exchange) => boolean = () => false, keep
   const stop = new AbortController();
   const stuck: string[] = [];
   const resumed: string[] = [];
-  const journal = new ReplacementJournal({ client, namespace: keepsJournal ? 'attune' : undefined, unsafe: () => {} });
+  const withoutRoom: string[] = [];
+  const journal = new ReplacementJournal({
+    client,
+    namespace: keepsJournal ? 'attune' : undefined,
+    unsafe: () => {},
+    noRoom: ({ namespace, name }) => void withoutRoom.push(`${namespace}/${name}`),
+  });
   const replacements = new Replacements({
     client,
     clock,
@@ -69,7 +76,7 @@ async function world(refuse: (exchange: Exchange) => boolean = () => false, keep
     resumed: (ref) => void resumed.push(ref.name),
   });
   return {
-    ...{ clock, now, api, journal, replacements, stuck, stop, resumed },
+    ...{ clock, now, api, journal, replacements, stuck, stop, resumed, withoutRoom },
     open: () => Object.values(now.journal).filter((value) => value !== null).length,
   };
 }
@@ -186,6 +193,148 @@ test('an entry that was written without an answer does not outlive a Job that it
   await clock.run(10_000);
   expect(await finished).toBeUndefined();
   expect([now.job, open()]).toEqual([undefined, 0]);
+});
+
+test.each([
+  ['every DELETE is put off', (exchange: Exchange) => exchange.verb === 'delete'],
+  ['the journal does not answer', (exchange: Exchange) => exchange.verb === 'patch'],
+])('who is told to go while %s leaves no entry for the next process', async (_, isRefused) => {
+  let isOver = false;
+  const { clock, replacements, now, open, stuck, stop } = await world((exchange) => {
+    if (isOver || !isRefused(exchange)) return false;
+    if (isJournal(exchange)) Object.assign(now.journal, JSON.parse(exchange.body).data);
+    exchange.status(429, 'TooManyRequests');
+    return true;
+  });
+  const { finished } = await replacements.replace(decidedOn('1'), EDIT);
+  const ended = expect(finished).rejects.toThrow();
+  await eventually(() => stuck.length).toBe(1);
+  expect(open()).toBe(1);
+  stop.abort();
+  isOver = true;
+  await clock.run(4000);
+  await ended;
+  expect([now.job?.metadata.uid, open()]).toEqual(['old', 0]);
+});
+
+test('who is told to go after a DELETE without an answer leaves the entry to the next process', async () => {
+  const { clock, replacements, open, stuck, stop } = await world((exchange) => {
+    if (exchange.verb === 'delete') exchange.cut();
+    return exchange.verb === 'delete';
+  });
+  const { finished } = await replacements.replace(decidedOn('1'), EDIT);
+  const ended = expect(finished).rejects.toThrow();
+  await eventually(() => stuck.length).toBe(1);
+  stop.abort();
+  await clock.run(10_000);
+  await ended;
+  expect(open()).toBe(1);
+});
+
+test('a journal that conflicts is written again, so that no entry outlives its Job', async () => {
+  const conflicts: Exchange[] = [];
+  const { clock, replacements, now, open, stuck } = await world((exchange) => {
+    if (
+      exchange.verb !== 'patch' ||
+      conflicts.length > 1 ||
+      (now.job?.metadata.uid === 'old') !== (conflicts.length === 0)
+    )
+      return false;
+    conflicts.push(exchange);
+    exchange.status(409, 'Conflict');
+    return true;
+  });
+  const { finished } = await replacements.replace(decidedOn('1'), EDIT);
+  for (const times of [1, 2]) {
+    await eventually(() => stuck.length).toBe(times);
+    await clock.run(5000);
+  }
+  expect([(await finished)?.metadata.uid, open()]).toEqual(['new', 0]);
+});
+
+test('what is told of a late Job is what holds it up: a finalizer only once the Job is deleted', async () => {
+  const { clock, replacements, api } = await world((exchange) => {
+    if (exchange.verb === 'patch') exchange.status(503, 'Unavailable');
+    return exchange.verb === 'patch';
+  });
+  const { late, finished } = await replacements.replace(decidedOn('1'), EDIT);
+  finished.catch(() => {});
+  let told: KubeError | undefined;
+  void late?.then((error) => {
+    told = error;
+  });
+  await eventually(() => {
+    clock.advance(1000);
+    return told?.status;
+  }).toBe(503);
+  expect(api.requests.filter(({ verb }) => verb === 'delete')).toEqual([]);
+});
+
+test('the time of a finalizer begins when the Job is deleted', async () => {
+  let isOut = true;
+  const { clock, replacements, now } = await world((exchange) => {
+    const isRefused = (exchange.verb === 'patch' && isOut) || exchange.verb === 'delete';
+    if (isRefused && exchange.verb === 'delete') {
+      now.job = job('old', '2', DELETING);
+      exchange.json(200, {});
+    } else if (isRefused) exchange.status(503, 'Unavailable');
+    return isRefused;
+  });
+  const { late, finished } = await replacements.replace(decidedOn('1'), EDIT);
+  finished.catch(() => {});
+  let told: KubeError | undefined;
+  void late?.then((error) => {
+    told = error;
+  });
+  clock.advance(50_000);
+  isOut = false;
+  await eventually(() => {
+    clock.advance(100);
+    return now.job?.metadata.deletionTimestamp;
+  }).toBeDefined();
+  const deletedAt = clock.now();
+  await eventually(() => {
+    clock.advance(1000);
+    return told?.status;
+  }).toBe(408);
+  expect(clock.now() - deletedAt).toBeGreaterThanOrEqual(60_000);
+});
+
+const large = (namespace: string, uid: string, kib: number) => ({
+  ...{ ref: { ...REF, namespace, name: uid }, uid },
+  manifest: { large: 'x'.repeat(kib * 1024) },
+});
+
+test('the Jobs of one namespace leave room in the journal for those of others', async () => {
+  const { journal, withoutRoom, open } = await world();
+  const begun = ['a', 'b', 'c'].map((uid) => journal.begin(large('greedy', uid, 120)));
+  expect(await Promise.all(begun)).toEqual([true, true, false]);
+  expect(await journal.begin(large('greedy', 'd', 600))).toBe(false);
+  expect(await journal.begin(large('other', 'e', 2))).toBe(true);
+  expect([withoutRoom, open()]).toEqual([['greedy/c', 'greedy/d'], 3]);
+  await journal.close(large('greedy', 'a', 120));
+  expect(await journal.begin(large('greedy', 'c', 120))).toBe(true);
+});
+
+test('what an earlier process left in the journal takes room as well', async () => {
+  const { journal, now } = await world();
+  await journal.begin(large('greedy', 'a', 200));
+  const later = await world();
+  Object.assign(later.now.journal, now.journal);
+  expect(await later.journal.open()).toHaveLength(1);
+  expect(await later.journal.begin(large('greedy', 'b', 100))).toBe(false);
+  expect(await later.journal.begin(large('other', 'c', 100))).toBe(true);
+});
+
+test('a Job that the journal has no room for is replaced, also where only the API server knows', async () => {
+  const { replacements, now, withoutRoom } = await world((exchange) => {
+    const isBegin = exchange.verb === 'patch' && !exchange.body.includes('null');
+    if (isBegin) exchange.status(422, 'Invalid');
+    return isBegin;
+  });
+  const { finished } = await replacements.replace(decidedOn('1'), EDIT);
+  expect([(await finished)?.metadata.uid, now.job?.metadata.uid]).toEqual(['new', 'new']);
+  expect(withoutRoom).toEqual(['shop/once']);
 });
 
 test('what an earlier process began is finished; what nobody can finish holds nobody up', async () => {

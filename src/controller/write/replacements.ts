@@ -16,7 +16,7 @@ export interface ReplacementsDeps extends Pick<ControllerDeps, 'client' | 'clock
   readonly journal: ReplacementJournal;
   /** Ends the process; the end of a term is given to `resume`. */
   readonly signal: AbortSignal;
-  /** Called when a step fails after the Job was deleted, or may have been. */
+  /** Called when a step fails and is tried again: before the Job is deleted, or after. */
   readonly stuck: (ref: WorkloadRef, error: KubeError) => void;
   /** What an earlier term began has ended, one way or the other. */
   readonly resumed: (ref: WorkloadRef) => void;
@@ -34,8 +34,8 @@ const JOBS = kindNamed('Job') as WorkloadKind;
 const BACKOFF = { baseMs: 1000, capMs: 60_000 };
 // A deleted Job is usually gone at once. The longer it takes, the more rarely we look.
 const POLL_MS = { least: 100, most: 5000 };
-// A deletion that takes longer than this is reported.
-const GONE_WITHIN_MS = 60_000;
+// What keeps a Job from being deleted, or a deleted one from being replaced, is reported after this time.
+const LATE_MS = 60_000;
 const STILL_THERE = 'the deleted Job is still there: does one of its finalizers never go?';
 // How long replacements go on after the process was told to stop: as long as it waits for writes in flight.
 const SHUTDOWN_MS = 4000;
@@ -91,11 +91,17 @@ export class Replacements {
     if (job.metadata.deletionTimestamp) return { finished: Promise.resolve(undefined), late: undefined };
     const manifest = replacementJob(job, edit, annotations);
     await this.#proveAdmission(ref, manifest);
-    const { finished, waits } = this.#begin({ ref, uid, resourceVersion, manifest }, false);
+    const { finished, waits, progress } = this.#begin({ ref, uid, resourceVersion, manifest }, false);
     if ((await Promise.race([finished, waits])) !== 'waits') return { finished, late: undefined };
     const late = Promise.withResolvers<KubeError>();
-    const cancel = clock.after(GONE_WITHIN_MS, () => late.resolve(failure(ref, 408, 'Timeout', STILL_THERE)));
-    return { finished: finished.finally(cancel), late: late.promise };
+    let cancel = (): void => {};
+    const look = (): void => {
+      const leftMs = progress.since + LATE_MS - clock.now();
+      if (leftMs > 0) cancel = clock.after(leftMs, look);
+      else late.resolve(progress.trouble);
+    };
+    look();
+    return { finished: finished.finally(() => cancel()), late: late.promise };
   }
 
   /** A term begins: goes on with what an earlier one began, in this process or in another. */
@@ -113,41 +119,54 @@ export class Replacements {
   /** `waits` resolves at the first wait for something other than an answer. */
   #begin(replacement: Replacement, isResumed: boolean) {
     const { promise: waits, resolve } = Promise.withResolvers<'waits'>();
+    const { clock } = this.#deps;
+    const { ref, uid } = replacement;
+    const progress: Progress = { mayBeSent: isResumed, since: clock.now(), trouble: stillThere(ref) };
     const wait = (ms: number, signal: AbortSignal): Promise<void> => {
       resolve('waits');
-      return pause(this.#deps.clock, ms, signal);
+      return pause(clock, ms, signal);
     };
-    const finished = this.#carryOut(replacement, isResumed, wait).finally(() => this.#underWay.delete(replacement.uid));
-    this.#underWay.set(replacement.uid, finished);
+    const finished = this.#carryOut(replacement, progress, wait).finally(() => this.#underWay.delete(uid));
+    this.#underWay.set(uid, finished);
     // Only who awaits `finished` gets the error; without this it could be an unhandled rejection.
     finished.catch(() => {});
-    return { finished, waits };
+    return { finished, waits, progress };
   }
 
-  async #carryOut(replacement: Replacement, isResumed: boolean, wait: Wait): Promise<KubeObject | undefined> {
-    const { journal } = this.#deps;
+  async #carryOut(replacement: Replacement, progress: Progress, wait: Wait): Promise<KubeObject | undefined> {
+    const { journal, clock } = this.#deps;
     const { begin, finish } = this.#term;
-    const { ref } = replacement;
-    const first = { ref, wait, signal: begin };
-    // Until it succeeds: an entry that was written without an answer must not outlive a Job that nobody of us deleted.
-    const isKept = isResumed || (await this.#retry(first, isTransient, () => journal.begin(replacement)));
-    const sent: Sent = { maybe: isResumed };
-    const isOurs = await this.#retry(first, isTransient, () => this.#delete(replacement, sent));
+    const first: Step = { ref: replacement.ref, progress, wait, signal: begin };
+    const close = (step: Step): Promise<void> => this.#retry(step, mayKeep, () => journal.close(replacement));
+    const isResumed = progress.mayBeSent;
+    let isKept: boolean;
+    let isOurs: boolean;
+    try {
+      // Until it succeeds: an entry that was written without an answer must not outlive a Job that nobody of us deleted.
+      isKept = isResumed || (await this.#retry(first, mayKeep, () => journal.begin(replacement)));
+      isOurs = await this.#retry(first, isTransient, () => this.#delete(replacement, progress));
+    } catch (error) {
+      // To the next process the entry would say that the Job is gone because of us.
+      if (!progress.mayBeSent) await close({ ...first, signal: finish });
+      throw error;
+    }
     // What the journal keeps, the next leader finishes. What it does not keep nobody else can, whoever leads by then.
-    const last = { ref, wait, signal: isKept ? finish : this.#process.finish };
+    const last: Step = { ...first, signal: isKept ? finish : this.#process.finish };
+    progress.since = clock.now();
     const job = isOurs ? await this.#awaitSuccessor(replacement, last) : undefined;
-    await this.#retry(last, isTransient, () => journal.close(replacement));
+    await close(last);
     return job;
   }
 
   async #awaitSuccessor(replacement: Replacement, step: Step): Promise<KubeObject | undefined> {
     const { clock } = this.#deps;
-    const since = clock.now();
+    const { progress, signal } = step;
     const successor = () => this.#successor(replacement);
     let job = await this.#retry(step, () => true, successor);
     while (job === 'not yet') {
-      const waitedMs = clock.now() - since;
-      await step.wait(Math.min(Math.max(waitedMs / 10, POLL_MS.least), POLL_MS.most), step.signal);
+      progress.trouble = stillThere(replacement.ref);
+      const waitedMs = clock.now() - progress.since;
+      await step.wait(Math.min(Math.max(waitedMs / 10, POLL_MS.least), POLL_MS.most), signal);
       job = await this.#retry(step, () => true, successor);
     }
     return job;
@@ -155,7 +174,7 @@ export class Replacements {
 
   /** Tries until it succeeds, or fails in a way that is not worth another try, or the signal is aborted. */
   async #retry<T>(
-    { ref, wait, signal }: Step,
+    { ref, progress, wait, signal }: Step,
     mayRetry: (error: KubeError) => boolean,
     work: () => Promise<T>,
   ): Promise<T> {
@@ -165,6 +184,7 @@ export class Replacements {
         return await work();
       } catch (error) {
         if (signal.aborted || !KubeError.is(error) || !mayRetry(error)) throw error;
+        progress.trouble = error;
         this.#deps.stuck(ref, error);
         const waitMs = Math.max(error.retryAfterMs ?? 0, fullJitter(failures, BACKOFF, Math.random));
         await wait(waitMs, AbortSignal.any([signal, this.#recovery.signal]));
@@ -173,21 +193,22 @@ export class Replacements {
   }
 
   /** Whether this Job was deleted, or may have been, by us: only then is there another to be created. */
-  async #delete(replacement: Replacement, sent: Sent): Promise<boolean> {
+  async #delete(replacement: Replacement, progress: Progress): Promise<boolean> {
     const { ref, uid, resourceVersion } = replacement;
-    const { client, journal } = this.#deps;
     try {
-      await client.delete(JOBS, ref, { uid, resourceVersion, propagation: 'Background' });
+      await this.#deps.client.delete(JOBS, ref, { uid, resourceVersion, propagation: 'Background' });
       return true;
     } catch (error) {
       if (!KubeError.is(error)) throw error;
       if (isTransient(error)) {
-        sent.maybe ||= mayHaveArrived(error);
+        progress.mayBeSent ||= mayHaveArrived(error);
         throw error;
       }
-      if (error.status === 404) return sent.maybe;
-      if ((error.status === 409 || sent.maybe) && (await this.#isGoneOrGoing(replacement))) return sent.maybe;
-      await journal.close(replacement);
+      const { mayBeSent } = progress;
+      if (error.status === 404) return mayBeSent;
+      if ((error.status === 409 || mayBeSent) && (await this.#isGoneOrGoing(replacement))) return mayBeSent;
+      // The Job is still there, and this server wants to keep it.
+      progress.mayBeSent = false;
       throw error;
     }
   }
@@ -245,21 +266,32 @@ function limitsOf(clock: Clock, signal: AbortSignal) {
   return { begin: signal, finish: finish.signal };
 }
 
-/** Whether a DELETE of ours may have reached the server, as far as its answers told. */
-interface Sent {
-  maybe: boolean;
+/** How far a replacement is. */
+interface Progress {
+  /** Whether a DELETE of ours may have reached the server, as far as its answers told. */
+  mayBeSent: boolean;
+  /** When it began; once the Job is deleted, when that was. */
+  since: number;
+  /** Why it is not further. */
+  trouble: KubeError;
 }
 
 /** What asks to come back later or with another credential was not carried out. Of any other failure nobody can tell. */
 const mayHaveArrived = ({ status }: KubeError): boolean => status !== 401 && status !== 429;
 
+/** A write to the journal conflicts where many Jobs are replaced at once: they share one Secret. */
+const mayKeep = (error: KubeError): boolean => isTransient(error) || error.status === 409;
+
 type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
 interface Step {
   readonly ref: WorkloadRef;
+  readonly progress: Progress;
   readonly wait: Wait;
   readonly signal: AbortSignal;
 }
 
 const failure = ({ namespace, name }: WorkloadRef, status: number, reason: string, detail: string): KubeError =>
   new KubeError({ verb: 'delete', path: `jobs/${namespace}/${name}`, status, reason, detail });
+
+const stillThere = (ref: WorkloadRef): KubeError => failure(ref, 408, 'Timeout', STILL_THERE);

@@ -60,6 +60,7 @@ export function createWriters(deps: ControllerDeps, model: LiveModel, ledgerKey:
       client,
       namespace: options.ownNamespace || undefined,
       unsafe: (error) => report.ledger.unsafeJobs(error),
+      noRoom: (ref, error) => report.ledger.unsafeJob(ref, error),
     }),
     stuck: (ref, error) => report.system.stuckJob(ref, error),
     resumed: (ref) => queue.add(workloadKey(ref)),
