@@ -8,7 +8,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Labels, Source } from '../domain/source/source.ts';
 import { ObjectCache } from '../kube/watch/object-cache.ts';
 import { createObjectParser } from './object-parser.ts';
-import { labelsLength } from './sources/label-sets.ts';
+import { labelsBytes } from './sources/label-sets.ts';
 import { SourceHistory } from './sources/source-history.ts';
 
 // 1e5 in `npm run soak`.
@@ -63,8 +63,31 @@ test(`${EDITS} edits of labels, up to all that fits into an object: nothing of t
     });
     now.delete(name);
   }
-  const living = [...now.values()].reduce((sum, labels) => sum + labelsLength(labels), 0);
+  const living = [...now.values()].reduce((sum, labels) => sum + labelsBytes(labels), 0);
   // What is alive, what deleted sources had, the shared sets and 10,000 tombstones: each is bounded.
   expect((heapUsed() - before) / MB).toBeLessThan(24 + (4 * living) / MB);
   expect(sources.countIn('ConfigMap', 'shop')).toBeGreaterThan(NAMES);
+});
+
+test('labels of deleted sources are bounded by their memory: many short ones as well', () => {
+  const parser = createObjectParser({ keys: DEFAULT_KEYS, compat: false, sapCompat: false, digest });
+  const sources = new SourceHistory();
+  const before = heapUsed();
+  const labelsOf = (n: number) => Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${n * 200 + at}-`, '']));
+  const remove = (name: string, labels: Labels, version: number): Source => {
+    const metadata = { namespace: 'shop', name, uid: name, resourceVersion: String(version), labels };
+    const source = parser.source('ConfigMap', { metadata, data: {} } as KubeObject, true, undefined);
+    sources.put(source, true);
+    sources.remove(source.ref, version + 1);
+    return source;
+  };
+  const first = remove('first', labelsOf(0), 1);
+  for (let n = 0; n < 4000; n += 1) remove(`same-${n}`, { team: 'shop' }, 2 * n + 3);
+  // Labels that many have are kept once, and hold up nothing.
+  expect(Object.keys(sources.flags(first.ref).labels)).toHaveLength(200);
+  let newest = first;
+  for (let n = 1; n <= 4000; n += 1) newest = remove(`app-${n}`, labelsOf(n), 2 * n + 10_000);
+  expect(Object.keys(sources.flags(newest.ref).labels)).toHaveLength(200);
+  expect(sources.flags(first.ref).labels).toEqual({});
+  expect((heapUsed() - before) / MB).toBeLessThan(24);
 });

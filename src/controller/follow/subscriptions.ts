@@ -10,12 +10,11 @@ import {
 } from '../../api/resources.ts';
 import type { SourceRef } from '../../api/sources.ts';
 import type { ControllerOptions } from '../../domain/controller-options.ts';
-import { NO_LABELS, type Source } from '../../domain/source/source.ts';
+import type { Source, SourceFlags } from '../../domain/source/source.ts';
 import { workloadKey } from '../../domain/workload/workload.ts';
 import type { ListScope } from '../../kube/client.ts';
 import type { ReflectEvent } from '../../kube/watch/reflector.ts';
 import type { SeenWorkload } from '../../model/object-parser.ts';
-import { FEW_LABELS, labelsLength } from '../../model/sources/label-sets.ts';
 import { Classes, type ClassStatus } from '../../model/sources/provider-classes.ts';
 import type { LiveModel } from '../live-model.ts';
 import type { WatchReport } from '../report/watch-report.ts';
@@ -177,39 +176,64 @@ function followNamespaces(deps: FollowDeps, labelSelector: string): void {
   });
 }
 
+// Of classes of which nothing is left, so many are remembered: their pods may come back.
+const MAX_GONE_CLASSES = 1000;
+
 /** A class is a source whose data is known from the statuses of pods, and whose annotations are on the class itself. */
 async function followClasses(deps: FollowDeps): Promise<void> {
   const { parser, sources, watches, sourceSeen, options, report, inScope } = deps;
   const classes = new Classes();
   const flags = new Map<string, Source>();
+  const gone = new Map<string, SourceRef>();
   const scopes = scopesOf(options);
+  /** After something came or went: a class without an object and without a status is forgotten after a while. */
+  const review = (ref: SourceRef): void => {
+    const key = `${ref.namespace}/${ref.name}`;
+    gone.delete(key);
+    if (!flags.has(key) && !classes.hasStatus(ref.namespace, ref.name)) gone.set(key, ref);
+    const [oldest] = gone;
+    if (!oldest || gone.size <= MAX_GONE_CLASSES) return;
+    const [first, { namespace, name }] = oldest;
+    gone.delete(first);
+    classes.forget(namespace, name);
+    sources.forget(oldest[1]);
+  };
   const put = (ref: SourceRef, fingerprint: Source['fingerprint'], resourceVersion: string, born: boolean): void => {
-    const known: Partial<Source> = flags.get(`${ref.namespace}/${ref.name}`) ?? {};
-    const { uid = '', ignored = false, matchable = false, labels = NO_LABELS } = known;
+    // As of other sources that are gone, what the rules read of a deleted class is remembered.
+    const known: Partial<Source> & SourceFlags = flags.get(`${ref.namespace}/${ref.name}`) ?? sources.flags(ref);
+    const { uid = '', ignored, matchable, labels } = known;
     const source: Source = { ref, uid, resourceVersion, fingerprint, ignored, matchable, labels };
     sourceSeen(ref, sources.put(source, born), Number(resourceVersion));
   };
   const onClass = (event: ReflectEvent<Source>): void => {
-    // What few labels it has is remembered, as of other sources that are gone.
-    if (event.type === 'remove' && labelsLength(event.previous.labels) > FEW_LABELS) flags.delete(event.key);
+    if (event.type === 'remove') {
+      flags.delete(event.key);
+      review(event.previous.ref);
+    }
     if (event.type !== 'add' && event.type !== 'change') return;
     flags.set(event.key, event.value);
+    review(event.value.ref);
     const known = sources.get(event.value.ref);
     if (known) put(known.ref, known.fingerprint, event.resourceVersion, false);
   };
   const note = (status: ClassStatus, previous: ClassStatus | undefined, isFound: boolean): void => {
-    const ref: SourceRef = { kind: 'SecretProviderClass', namespace: status.namespace, name: status.className };
+    const ref = classOf(status);
     const isNew = sources.get(ref) === undefined;
     const first = () => (isFound ? classes.listed(status) : classes.added(status));
     const moved = previous ? classes.changed(previous, status) : first();
     // What we first learn of a class is what its pods run with, not a change.
     if (moved) put(ref, moved, status.resourceVersion, !isNew && !isFound);
+    if (!previous || previous.className !== status.className) review(ref);
+    if (previous && previous.className !== status.className) review(classOf(previous));
   };
   const onStatus = (event: ReflectEvent<ClassStatus>): void => {
     if (event.type !== 'add' && event.type !== 'change' && event.type !== 'remove') return;
     const { namespace } = event.type === 'remove' ? event.previous : event.value;
     report.received(event.type, SECRET_PROVIDER_CLASS_POD_STATUSES, inScope(namespace));
-    if (event.type !== 'remove') note(event.value, event.previous, event.initial);
+    if (event.type === 'remove') {
+      classes.removed(event.previous);
+      review(classOf(event.previous));
+    } else note(event.value, event.previous, event.initial);
   };
   await watches.followOnceServed<Source>({
     resource: SECRET_PROVIDER_CLASSES,
@@ -228,3 +252,9 @@ async function followClasses(deps: FollowDeps): Promise<void> {
     onEvent: onStatus,
   });
 }
+
+const classOf = ({ namespace, className: name }: ClassStatus): SourceRef => ({
+  kind: 'SecretProviderClass',
+  namespace,
+  name,
+});

@@ -175,7 +175,9 @@ export class ConfigStatuses {
     // Another Attune may be the one that counts there: two would never agree.
     if (!seen || !config || !this.#deps.inScope(config.ref.namespace)) return undefined;
     const { states } = this.#deps.engine;
-    seen.present = new Set(config.targets.map(({ ref }) => workloadKey(ref)).filter((target) => states.has(target)));
+    const targets = new Set(config.targets.map(({ ref }) => workloadKey(ref)));
+    seen.present = new Set([...targets].filter((target) => states.has(target)));
+    seen.tally.keepOnly(targets);
     const facts = factsOf(this.#deps, config, seen.tally, seen.said);
     for (const ref of toRead(this.#deps, facts)) this.#deps.want(ref);
     return { seen, facts };

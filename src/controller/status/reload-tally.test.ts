@@ -1,6 +1,14 @@
+import { getBuiltinModule } from 'node:process';
 import { describe, expect, test } from 'vitest';
 import type { SourceRef } from '../../api/sources.ts';
 import { ReloadTally } from './reload-tally.ts';
+
+getBuiltinModule('node:v8').setFlagsFromString('--expose-gc');
+const gc: () => void = getBuiltinModule('node:vm').runInNewContext('gc');
+function heapUsed(): number {
+  gc();
+  return process.memoryUsage().heapUsed;
+}
 
 const APP: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
 const DB: SourceRef = { kind: 'Secret', namespace: 'shop', name: 'db' };
@@ -52,6 +60,34 @@ test('what was counted is not kept for ever: the oldest of more than a thousand 
   expect(reload('one-more')).toBe(1001);
   expect(reload('other-2')).toBe(1001);
   expect(reload('first')).toBe(1002);
+});
+
+test('a target that the spec names no longer is forgotten, and all others count as before', () => {
+  const tally = new ReloadTally();
+  const reload = (target: string, current: string): number => {
+    tally.reloaded(`Deployment/shop/${target}`, [{ ref: APP, current }], 't');
+    return tally.all.count;
+  };
+  const targets = Array.from({ length: 100 }, (_, n) => `t${n}`);
+  expect(targets.map((target) => reload(target, '1'))).toEqual(targets.map(() => 1));
+  const kept = targets.filter((_, n) => n % 3 !== 0);
+  tally.failed('Deployment/shop/t0', [{ id: 'ConfigMap/app' }], 'refused');
+  tally.keepOnly(new Set(kept.map((target) => `Deployment/shop/${target}` as const)));
+  expect([tally.of('Deployment/shop/t0').count, tally.of('Deployment/shop/t1').count]).toEqual([0, 1]);
+  expect(tally.errorOf('Deployment/shop/t0', new Map([['ConfigMap/app', '1'] as const]))).toBeUndefined();
+  // Other targets in their places have not reloaded it, and those that are left have.
+  const others = Array.from({ length: 50 }, (_, n) => `other-${n}`);
+  expect(others.map((target) => reload(target, '1'))).toEqual(others.map(() => 1));
+  expect([reload('t1', '1'), reload('other-1', '1'), reload('other-1', '1')]).toEqual([2, 2, 3]);
+});
+
+test('what was counted takes bits, not an entry for each source and target', () => {
+  const tally = new ReloadTally();
+  const changes = Array.from({ length: 1000 }, (_, n) => ({ ref: { ...APP, name: `app-${n}` }, current: '1' }));
+  const before = heapUsed();
+  for (let target = 0; target < 300; target += 1) tally.reloaded(`Deployment/shop/t${target}`, changes, 't');
+  expect(tally.all.count).toBe(1000);
+  expect(heapUsed() - before).toBeLessThan(2_000_000);
 });
 
 describe('why something has not arrived', () => {

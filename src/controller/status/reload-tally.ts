@@ -16,8 +16,8 @@ type FailedChange = Pick<Change, 'id'>;
 
 interface Counted {
   readonly data: Applied;
-  /** That it has reloaded. */
-  readonly targets: Set<WorkloadKey>;
+  /** That it has reloaded: a bit for each. Sources times targets may be millions. */
+  targets: bigint;
 }
 
 /** By then all targets of a change have most likely been reloaded. */
@@ -32,6 +32,9 @@ export class ReloadTally {
   readonly #failures = new Map<WorkloadKey, Failure>();
   /** The change of each source that was last counted, the oldest first. */
   readonly #counted = new Map<SourceKey, Counted>();
+  /** The bit of each target that was reloaded, and bits of former ones to be used again. */
+  readonly #bits = new Map<WorkloadKey, bigint>();
+  readonly #freeBits: bigint[] = [];
 
   get all(): Reloads {
     return this.#all;
@@ -66,6 +69,8 @@ export class ReloadTally {
     this.#targets.clear();
     this.#failures.clear();
     this.#counted.clear();
+    this.#bits.clear();
+    this.#freeBits.length = 0;
     for (const each of listIn(targetStatus)) {
       const { kind, namespace, name, lastError, ...rest } = objectIn(each) as Record<string, unknown>;
       const key = `${textIn(kind)}/${textIn(namespace)}/${textIn(name)}` as WorkloadKey;
@@ -77,22 +82,43 @@ export class ReloadTally {
 
   /** A change that reloads several targets is counted once for the config; one that reloads a target again, again. */
   reloaded(key: WorkloadKey, changes: readonly Pick<Change, 'ref' | 'current'>[], time: string): void {
-    const fresh = changes.filter(({ ref, current }) => this.#isFresh(sourceKey(ref), current, key));
+    const bit = this.#bitOf(key);
+    const fresh = changes.filter(({ ref, current }) => this.#isFresh(sourceKey(ref), current, bit));
     this.#all = { count: this.#all.count + fresh.length, lastTime: time };
     this.#sinceRecall += 1;
     this.#targets.set(key, { count: this.of(key).count + 1, lastTime: time });
     this.#failures.delete(key);
   }
 
-  #isFresh(source: SourceKey, data: Applied, target: WorkloadKey): boolean {
+  /** Forgets all other targets: the spec names them no longer. */
+  keepOnly(targets: ReadonlySet<WorkloadKey>): void {
+    for (const key of this.#failures.keys()) if (!targets.has(key)) this.#failures.delete(key);
+    for (const key of this.#targets.keys()) if (!targets.has(key)) this.#targets.delete(key);
+    for (const [key, bit] of this.#bits) {
+      if (targets.has(key)) continue;
+      this.#bits.delete(key);
+      this.#freeBits.push(bit);
+      for (const counted of this.#counted.values()) counted.targets &= ~bit;
+    }
+  }
+
+  #bitOf(target: WorkloadKey): bigint {
+    const known = this.#bits.get(target);
+    if (known !== undefined) return known;
+    const bit = this.#freeBits.pop() ?? 1n << BigInt(this.#bits.size);
+    this.#bits.set(target, bit);
+    return bit;
+  }
+
+  #isFresh(source: SourceKey, data: Applied, target: bigint): boolean {
     const counted = this.#counted.get(source);
-    if (counted?.data === data && !counted.targets.has(target)) {
-      counted.targets.add(target);
+    if (counted?.data === data && (counted.targets & target) === 0n) {
+      counted.targets |= target;
       return false;
     }
     // Deleted first: the order is that in which they were counted.
     this.#counted.delete(source);
-    this.#counted.set(source, { data, targets: new Set([target]) });
+    this.#counted.set(source, { data, targets: target });
     const [oldest] = this.#counted.keys();
     if (this.#counted.size > MOST_COUNTED && oldest !== undefined) this.#counted.delete(oldest);
     return true;

@@ -1,15 +1,15 @@
 import { type Labels, NO_LABELS } from '../../domain/source/source.ts';
 import { TextCache } from '../../runtime/text-cache.ts';
 
-/** Up to this length labels need not be counted. A server accepts a megabyte of them. */
-export const FEW_LABELS = 1024;
+// Measured: a property of an object, and its key and value beside their characters.
+const LABEL_BYTES = 96;
 
 /**
  * Keeps each set of labels once: a hundred thousand sources usually share few of them. A source whose labels are as they were
  * keeps the same object.
  */
 export function createLabelSets(): (labels: Labels | undefined, previous: Labels | undefined) => Labels {
-  const sets = new TextCache<Labels>();
+  const sets = new TextCache<Labels>(labelsBytes);
   return (labels = NO_LABELS, previous = NO_LABELS) => {
     if (isSameLabels(labels, previous)) return previous;
     const entries = Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1));
@@ -29,9 +29,9 @@ export function isSameLabels(one: Labels, other: Labels): boolean {
   return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
 
-/** How long their texts are. */
-export function labelsLength(labels: Labels): number {
-  let length = 0;
-  for (const [key, value] of Object.entries(labels)) length += key.length + value.length;
-  return length;
+/** How much memory they take, about: many short labels need more than their texts. */
+export function labelsBytes(labels: Labels): number {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(labels)) bytes += LABEL_BYTES + key.length + value.length;
+  return bytes;
 }

@@ -9,6 +9,8 @@ export interface ClassStatus {
 }
 
 interface ClassState {
+  /** Of how many pods there is a status. */
+  statuses: number;
   current: Fingerprint;
   version: string;
   /** Every value seen so far, newest last. */
@@ -33,22 +35,40 @@ export class Classes {
     const known = this.#classes.get(key);
     if (!known) {
       const { fingerprint: current, resourceVersion: version } = status;
-      this.#classes.set(key, { current, version, seen: [current.exact] });
+      this.#classes.set(key, { statuses: 1, current, version, seen: [current.exact] });
       return current;
     }
+    known.statuses += 1;
     remember(known, status.fingerprint.exact);
     return undefined;
+  }
+
+  /** A status is gone. The class stays as it is: its pods may only be scaled to none. */
+  removed({ namespace, className }: ClassStatus): void {
+    const known = this.#classes.get(`${namespace}/${className}`);
+    if (known) known.statuses -= 1;
+  }
+
+  /** Whether there is a status of this class. */
+  hasStatus(namespace: string, className: string): boolean {
+    return (this.#classes.get(`${namespace}/${className}`)?.statuses ?? 0) > 0;
+  }
+
+  forget(namespace: string, className: string): void {
+    this.#classes.delete(`${namespace}/${className}`);
   }
 
   /** While listing, the status written last tells what is current. */
   listed(status: ClassStatus): Fingerprint | undefined {
     const known = this.#classes.get(`${status.namespace}/${status.className}`);
     if (!known || Number(status.resourceVersion) <= Number(known.version)) return this.added(status);
+    known.statuses += 1;
     return this.#move(known, status);
   }
 
   changed(before: ClassStatus, after: ClassStatus): Fingerprint | undefined {
     const known = this.#classes.get(`${after.namespace}/${after.className}`);
+    if (before.className !== after.className) this.removed(before);
     if (!known || before.className !== after.className) return this.added(after);
     const { exact } = after.fingerprint;
     if (exact === before.fingerprint.exact || exact === known.current.exact) return undefined;

@@ -101,3 +101,15 @@ test('any history of versions is told as it was, as far back as it is kept', () 
     }),
   );
 });
+
+test('a source that is forgotten was never there, and leaves no empty namespace behind', () => {
+  const history = new SourceHistory();
+  history.put(source('A', 10), true);
+  history.forget(REF);
+  expect([history.current(REF), history.at(REF, 10), history.countIn('ConfigMap', 'shop')]).toEqual([
+    ABSENT,
+    ABSENT,
+    0,
+  ]);
+  expect([...history.counts().keys()]).toEqual([]);
+});

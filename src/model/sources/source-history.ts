@@ -1,7 +1,7 @@
 import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { ABSENT, type Applied, UNKNOWN } from '../../domain/ledger/applied.ts';
-import { NO_LABELS, type Source, type SourceFlags } from '../../domain/source/source.ts';
-import { FEW_LABELS, isSameLabels, labelsLength } from './label-sets.ts';
+import { type Labels, NO_LABELS, type Source, type SourceFlags } from '../../domain/source/source.ts';
+import { isSameLabels, labelsBytes } from './label-sets.ts';
 
 /** From `version` on, and until the next entry's, the source's data was `applied`. */
 interface PastData {
@@ -37,8 +37,8 @@ export interface SourceChange {
 
 const MAX_PAST = 8;
 const MAX_TOMBSTONES = 10_000;
-// Of deleted sources with more than a few labels, those of the last ones are kept.
-const MAX_TOMBSTONE_LABELS = 2 * 1024 * 1024;
+// Of the labels of deleted sources, those of the last ones are kept. Sets that many have count once.
+const MAX_TOMBSTONE_LABELS = 4 * 1024 * 1024;
 const NO_FLAGS: SourceFlags = { ignored: false, matchable: false, labels: NO_LABELS };
 
 /**
@@ -52,9 +52,10 @@ export class SourceHistory {
   readonly #entries = new Map<string, Map<string, Entry>>();
   /** Of deleted sources: what they held before counts until so many others were deleted. */
   readonly #tombstones: SourceRef[] = [];
-  /** Of these the ones with more than a few labels, and how long all their labels are. */
-  readonly #labelled: { readonly entry: Entry; readonly length: number }[] = [];
-  #labelsLength = 0;
+  /** Of these the ones with labels, how many have each set of labels, and how large all sets are. */
+  readonly #labelled: { readonly entry: Entry; readonly labels: Labels }[] = [];
+  readonly #labelSets = new Map<Labels, number>();
+  #labelsBytes = 0;
   /** Sources that were read at a version which the watch has yet to bring. */
   readonly #ahead = new Map<Entry, number>();
   #changes = 0;
@@ -211,6 +212,13 @@ export class SourceHistory {
     return { before, after: ABSENT, flagsMoved: false, unseenFrom };
   }
 
+  /** As if it had never been seen. */
+  forget(ref: SourceRef): void {
+    const entries = this.#entries.get(placeOf(ref));
+    entries?.delete(ref.name);
+    if (entries?.size === 0) this.#entries.delete(placeOf(ref));
+  }
+
   /** The watch tells of something older than what was read meanwhile. */
   #isOutrun(entry: Entry, version: number | undefined): boolean {
     if (this.#ahead.size === 0) return false;
@@ -234,20 +242,29 @@ export class SourceHistory {
     this.#tombstones.push(ref);
     if (this.#tombstones.length <= MAX_TOMBSTONES) return;
     const oldest = this.#tombstones.shift();
-    if (oldest && !this.get(oldest)) this.#entries.get(placeOf(oldest))?.delete(oldest.name);
+    if (oldest && !this.get(oldest)) this.forget(oldest);
   }
 
   #keepLabels(entry: Entry): void {
-    const length = labelsLength(entry.flags.labels);
-    if (length <= FEW_LABELS) return;
-    this.#labelled.push({ entry, length });
-    this.#labelsLength += length;
-    while (this.#labelsLength > MAX_TOMBSTONE_LABELS) {
+    const { labels } = entry.flags;
+    if (labels === NO_LABELS) return;
+    this.#labelled.push({ entry, labels });
+    this.#countSet(labels, 1);
+    while (this.#labelsBytes > MAX_TOMBSTONE_LABELS || this.#labelled.length > MAX_TOMBSTONES) {
       const oldest = this.#labelled.shift();
       if (!oldest) return;
-      this.#labelsLength -= oldest.length;
-      if (!oldest.entry.source) oldest.entry.flags = { ...oldest.entry.flags, labels: NO_LABELS };
+      this.#countSet(oldest.labels, -1);
+      const { source, flags } = oldest.entry;
+      if (!source && flags.labels === oldest.labels) oldest.entry.flags = { ...flags, labels: NO_LABELS };
     }
+  }
+
+  #countSet(labels: Labels, more: 1 | -1): void {
+    const before = this.#labelSets.get(labels) ?? 0;
+    const after = before + more;
+    if (after > 0) this.#labelSets.set(labels, after);
+    else this.#labelSets.delete(labels);
+    if (before === 0 || after === 0) this.#labelsBytes += more * labelsBytes(labels);
   }
 }
 
