@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { randomFrom } from '../../../test/support/http-answers.ts';
 import { rounds } from '../../../test/support/soak.ts';
-import { MAX_PAGE_BYTES, PageSize } from './page-size.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { CONFIG_MAPS } from '../../api/resources.ts';
+import { KubeError } from '../kube-error.ts';
+import type { Call, Transport } from '../wire/transport.ts';
+import { listPages } from './listing.ts';
+import { MAX_PAGE_BYTES } from './page-size.ts';
 
 // 1e5 in `npm run soak`; a failure names the seed.
 const LISTINGS = rounds(2000, 100_000);
@@ -27,44 +32,67 @@ function sizesOf(random: () => number): number[] {
   return sizes;
 }
 
-/** Lists all objects as `listPages` does, from a server that sends what it is asked for. */
-function list(sizes: readonly number[], full: boolean) {
-  const size = new PageSize(undefined);
-  const pages: { readonly items: number; readonly bytes: number }[] = [];
-  let requests = 0;
-  let received = 0;
-  for (let from = 0; ; ) {
-    requests += 1;
-    const page = sizes.slice(from, from + size.limit);
-    const bytes = page.reduce((sum, each) => sum + each, 200);
-    if (size.limit > 1 && bytes > MAX_PAGE_BYTES) {
-      received += MAX_PAGE_BYTES;
-      if (!size.shrink()) throw new Error('a page that could be smaller was not asked for again');
-      continue;
-    }
-    received += bytes;
-    pages.push({ items: page.length, bytes });
-    from += page.length;
-    size.fitted(page.length, bytes, full);
-    if (from >= sizes.length) return { pages, requests, received };
-  }
+interface Listed {
+  /** Of the objects since the listing last began anew, in their order. */
+  readonly found: readonly number[];
+  readonly tooLarge: readonly number[];
+  readonly requests: number;
+  readonly received: number;
 }
 
-test(`${LISTINGS} listings of objects of any size: few requests, no page that fills the memory`, {
+interface Given {
+  readonly sizes: readonly number[];
+  readonly full: boolean;
+  /** Before which requests behind a first page the server forgets where the listing is. */
+  readonly forgets: ReadonlySet<number>;
+}
+
+/** A listing of these objects from a server that sends what it is asked for. */
+async function list({ sizes, full, forgets }: Given): Promise<Listed> {
+  let requests = 0;
+  let received = 0;
+  const tooLarge: number[] = [];
+  const answer = async (call: Call): Promise<unknown> => {
+    requests += 1;
+    const query = new URLSearchParams(call.query);
+    const from = Number(query.get('continue') ?? 0);
+    const end = from + Number(query.get('limit'));
+    const failure = (status: number, reason: string) =>
+      new KubeError({ verb: 'list', path: call.path, status, reason });
+    if (query.has('continue') && forgets.has(requests)) throw failure(410, 'Expired');
+    const page = sizes.slice(from, end);
+    const bytes = page.reduce((sum, each) => sum + each, 200);
+    received += Math.min(bytes, call.maxBytes ?? bytes);
+    if (bytes > (call.maxBytes ?? bytes)) throw failure(0, 'TooLarge');
+    if (page.length > 1 && bytes > MAX_PAGE_BYTES) tooLarge.push(bytes);
+    const metadata = { resourceVersion: '9', ...(end < sizes.length && { continue: String(end) }) };
+    const items = page.map((_, at) => ({ metadata: { name: String(from + at), resourceVersion: '1' } }));
+    return { value: { kind: full ? 'List' : 'PartialObjectMetadataList', metadata, items }, bytes, erase: () => {} };
+  };
+  let found: number[] = [];
+  for await (const page of listPages<KubeObject>({ answer } as unknown as Transport, CONFIG_MAPS, {}, {})) {
+    if (page.fresh) found = [];
+    found.push(...page.items.map(({ metadata }) => Number(metadata.name)));
+  }
+  return { found, tooLarge, requests, received };
+}
+
+test(`${LISTINGS} listings of objects of any size: all of them, few requests, no page that fills the memory`, {
   timeout: 3_600_000,
-}, () => {
+}, async () => {
   for (let seed = 1; seed <= LISTINGS; seed += 1) {
     const random = randomFrom(seed);
     const sizes = sizesOf(random);
     const full = random() < 0.5;
-    const { pages, requests, received } = list(sizes, full);
+    const forgets = new Set(Array.from({ length: random() < 0.3 ? 3 : 0 }, () => 2 + Math.floor(random() * 10)));
+    const { found, tooLarge, requests, received } = await list({ sizes, full, forgets });
     const bytes = sizes.reduce((sum, each) => sum + each, 0);
-    const tooLarge = pages.filter((page) => page.items > 1 && page.bytes > MAX_PAGE_BYTES);
-    expect([seed, pages.reduce((sum, { items }) => sum + items, 0), tooLarge]).toEqual([seed, sizes.length, []]);
+    const times = 1 + forgets.size;
+    expect([seed, found, tooLarge]).toEqual([seed, sizes.map((_, at) => at), []]);
     expect([seed, requests], 'requests').toEqual([
       seed,
-      Math.min(requests, 12 + sizes.length / 250 + 2 * (bytes / MIB + 1)),
+      Math.min(requests, times * (12 + sizes.length / 250 + 2 * (bytes / MIB + 1))),
     ]);
-    expect([seed, received], 'bytes').toEqual([seed, Math.min(received, 64 * MIB + 2 * bytes)]);
+    expect([seed, received], 'bytes').toEqual([seed, Math.min(received, times * (64 * MIB + 2 * bytes))]);
   }
 });

@@ -55,6 +55,15 @@ describe('list', () => {
     await expect(collect(client.list(CONFIG_MAPS, {}))).rejects.toMatchObject({ status: 410 });
   });
 
+  test.each([
+    ['empty pages', []],
+    ['the same page', [configMap('a', '1')]],
+  ])('a server that sends %s and the same position is a failure, not an endless listing', async (_, items) => {
+    const { api, client } = await start((e) => e.json(200, listOf(items, '9', { next: 'more' })));
+    await expect(collect(client.list(CONFIG_MAPS, {}))).rejects.toMatchObject({ reason: 'BadAnswer' });
+    expect(api.requests).toHaveLength(2);
+  });
+
   const paged = (putOff: Answer): Answer[] => [
     (e) => e.json(200, listOf([configMap('a', '1')], '9', { next: 'more' })),
     putOff,

@@ -53,6 +53,7 @@ export async function* listPages<T>(
 ): AsyncGenerator<ListPage<T>, void> {
   const size = new PageSize(options.limit);
   let progress: Progress = { next: undefined, restarts: 0 };
+  let lastFirst: string | undefined;
   for (;;) {
     const call = listCall(resource, scope, options, { ...progress, limit: size.limit });
     let list: Answer<RawList>;
@@ -64,7 +65,15 @@ export async function* listPages<T>(
       continue;
     }
     const page = readPage<T>(call, list.value, progress.next === undefined);
-    progress = { ...progress, next: list.value.metadata?.continue || undefined };
+    const next = list.value.metadata?.continue || undefined;
+    const first = nameOfFirst(list.value);
+    const hasMoved = next === undefined || next !== progress.next || (first !== undefined && first !== lastFirst);
+    if (!hasMoved) {
+      list.erase();
+      throw localError(call, 'BadAnswer', 'the server sends the same page again');
+    }
+    progress = { ...progress, next };
+    lastFirst = first;
     size.fitted(page.items.length, list.bytes, page.full);
     try {
       yield page;
@@ -151,6 +160,11 @@ function readPage<T>(call: Call, list: RawList, fresh: boolean): ListPage<T> {
   }
   const full = list.kind !== 'PartialObjectMetadataList';
   return { items: items as unknown[] as T[], resourceVersion, fresh, full };
+}
+
+function nameOfFirst({ items }: RawList): string | undefined {
+  const [first] = (items ?? []) as readonly KubeObject[];
+  return first && `${first.metadata.namespace ?? ''}/${first.metadata.name}`;
 }
 
 /** Whether it has the name and resourceVersion that everything here relies on. */

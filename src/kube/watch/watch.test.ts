@@ -2,8 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { configMap } from '../../../test/support/scripted-api.ts';
 import { collect, startClient as start } from '../../../test/support/scripted-client.ts';
+import { virtualClock } from '../../../test/support/virtual-clock.ts';
 import { CONFIG_MAPS } from '../../api/resources.ts';
 import type { KubeClient } from '../client.ts';
+import { KubeError } from '../kube-error.ts';
+import { Exchange } from '../wire/exchange.ts';
+import type { Transport } from '../wire/transport.ts';
+import { Turns } from '../wire/turns.ts';
+import { watchEvents } from './watch.ts';
 
 describe('watch', () => {
   const stop = new AbortController();
@@ -112,5 +118,105 @@ describe('watch', () => {
     })();
     await expect(watching).rejects.toBe(reason);
     await eventually(() => api.requests[1]?.closed).toBe(true);
+  });
+});
+
+describe('large events', () => {
+  const MIB = 1024 * 1024;
+  const PIECE = MIB / 4;
+
+  /** Watches of one client, whose events arrive as the test sends them. */
+  function watches(count: number) {
+    const clock = virtualClock();
+    const common = { clock, idleMs: 30_000, largeAnswers: new Turns(2) };
+    const call = { verb: 'watch', path: '/', resource: 'configmaps' } as const;
+    const all = Array.from({ length: count }, (_, n) => {
+      const exchange = new Exchange({ method: 'GET', path: '/', headers: {}, body: undefined }, 1000, 1000);
+      const watch = { exchange, held: 0, isPaused: false, outcome: '' };
+      exchange.assign(
+        {
+          pause: () => {
+            watch.isPaused = true;
+          },
+          resume: () => {
+            watch.isPaused = false;
+          },
+          destroy: () => {},
+        },
+        false,
+      );
+      exchange.begin(200, undefined, undefined);
+      const read = async (): Promise<void> => {
+        const transport = { ...common, open: async () => exchange } as unknown as Transport;
+        for await (const { object } of watchEvents(transport, call)) {
+          watch.outcome = object.metadata.name;
+          watch.held = 0;
+        }
+      };
+      const over = read().catch((error: KubeError) => {
+        watch.outcome = error.reason;
+        watch.held = 0;
+      });
+      const event = Buffer.from(
+        `${JSON.stringify({ type: 'ADDED', object: configMap(`w${n}`, '6', { large: 'x'.repeat(8 * MIB) }) })}\n`,
+      );
+      let sent = 0;
+      const send = () => {
+        const piece = Buffer.from(event.subarray(sent, sent + PIECE));
+        sent += piece.length;
+        watch.held += piece.length;
+        exchange.push(piece);
+        if (sent >= event.length) exchange.complete();
+      };
+      return Object.assign(watch, { send, over });
+    });
+    return { clock, all };
+  }
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+  test('however many come at once, no more than two are held beyond their first MiBs', async () => {
+    const { all } = watches(16);
+    let most = 0;
+    for (let open = all; open.length > 0; open = all.filter(({ exchange }) => !exchange.isOver)) {
+      const ready = open.filter(({ isPaused }) => !isPaused);
+      expect(ready).not.toEqual([]);
+      for (const { send } of ready) send();
+      most = Math.max(
+        most,
+        all.reduce((sum, { held }) => sum + held, 0),
+      );
+      await settle();
+    }
+    await Promise.all(all.map(({ over }) => over));
+    expect(all.map(({ outcome }) => outcome)).toEqual(all.map((_, n) => `w${n}`));
+    // One MiB of the event, and another that waits in the connection.
+    expect(most).toBeLessThanOrEqual(14 * (2 * MIB + 2 * PIECE) + 2 * 9 * MIB);
+  });
+
+  test('one that stops in the middle fails, and lets the others go on', async () => {
+    const { clock, all } = watches(3);
+    const [, , last] = all;
+    for (let pieces = 0; pieces < 12; pieces += 1) {
+      for (const { isPaused, send } of all) if (!isPaused) send();
+      await settle();
+    }
+    expect(last?.isPaused).toBe(true);
+    clock.advance(30_000);
+    for (let pieces = 0; pieces < 40; pieces += 1) {
+      if (last && !last.exchange.isOver && !last.isPaused) last.send();
+      await settle();
+    }
+    expect(all.map(({ outcome }) => outcome)).toEqual(['Silent', 'Silent', 'w2']);
+  });
+
+  test('one that is called off while it waits for its turn is over at once', async () => {
+    const { all } = watches(3);
+    for (let pieces = 0; pieces < 12; pieces += 1) {
+      for (const { isPaused, send } of all) if (!isPaused) send();
+      await settle();
+    }
+    all[2]?.exchange.fail(new KubeError({ verb: 'watch', path: '/', status: 0, reason: 'Enough' }));
+    await all[2]?.over;
+    expect(all[2]?.outcome).toBe('Enough');
   });
 });

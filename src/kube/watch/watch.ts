@@ -3,6 +3,7 @@ import { refusal } from '../kube-error.ts';
 import { localError, toCallError } from '../wire/call-errors.ts';
 import { LineSplitter } from '../wire/json-lines.ts';
 import { type Call, MAX_OBJECT_BYTES, parse, type Transport } from '../wire/transport.ts';
+import type { Turn } from '../wire/turns.ts';
 import { isKubeObject } from './listing.ts';
 
 /**
@@ -13,6 +14,9 @@ export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   readonly object: KubeObject;
 }
+
+// What is larger is received in turns: many watches may get large events at once.
+const LARGE_EVENT_BYTES = 1024 * 1024;
 
 /**
  * The events of one watch, until the server ends it. Throws a KubeError if it breaks, if the server sends ERROR (`Expired`:
@@ -26,10 +30,18 @@ export async function* watchEvents(
   const answer = await transport.open(call);
   onOpen?.();
   const lines = new LineSplitter(MAX_OBJECT_BYTES);
+  let turn: Turn | undefined;
+  let calm = (): void => {};
   try {
     for await (const chunk of answer.pieces()) {
+      calm();
       const complete = lines.push(chunk);
       if (!complete) throw localError(call, 'TooLarge', `an event is over ${MAX_OBJECT_BYTES} bytes`);
+      // Before the event is used: to use it takes no time, or as long as the reader likes.
+      if (complete.length > 0) {
+        turn?.giveBack();
+        turn = undefined;
+      }
       while (complete.length > 0) {
         const { event, drop } = takeEvent(call, complete);
         try {
@@ -38,10 +50,17 @@ export async function* watchEvents(
           drop();
         }
       }
+      if (lines.bytes <= LARGE_EVENT_BYTES) continue;
+      turn ??= await answer.turn(transport.largeAnswers);
+      // A watch may be silent between two events, and for much longer: in the middle of one it would keep others waiting.
+      const silent = localError(call, 'Silent', `an event has stopped in the middle for ${transport.idleMs / 1000} s`);
+      calm = transport.clock.after(transport.idleMs, () => answer.fail(silent));
     }
   } catch (error) {
     throw toCallError(call, error);
   } finally {
+    calm();
+    turn?.giveBack();
     lines.clear();
   }
 }

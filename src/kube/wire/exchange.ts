@@ -100,6 +100,21 @@ export class Exchange {
     }
   }
 
+  /** A turn for a reader of pieces, who gives it back; throws where the exchange fails meanwhile. */
+  async turn(turns: Turns): Promise<Turn> {
+    const turn = turns.ask(() => this.#wake?.());
+    try {
+      while (!turn.isGranted) {
+        await this.#woken();
+        this.#isComplete();
+      }
+      return turn;
+    } catch (error) {
+      turn.giveBack();
+      throw error;
+    }
+  }
+
   /** Ends the exchange before its time, and with it the connection. */
   fail(error: Error): void {
     if (this.#over) return;

@@ -18,6 +18,11 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
+  /** How many bytes of the last line have arrived. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** The lines that this chunk completes; undefined when one is too long, and then the stream cannot be read on. */
   push(chunk: Buffer): Buffer[] | undefined {
     const lines: Buffer[] = [];

@@ -87,11 +87,13 @@ export class Transport {
   readonly #calls: ConnectionPool;
   /** Each watch keeps a connection busy; with a pool of their own they leave the others enough. */
   readonly #watches: ConnectionPool;
-  readonly #largeAnswers = new Turns(LARGE_ANSWERS);
+  /** What is large is received in turns: answers, and events of watches. */
+  readonly largeAnswers = new Turns(LARGE_ANSWERS);
   #lastTurn = Promise.resolve();
   readonly #prefix: string;
   readonly #observe: ((call: Observation) => void) | undefined;
-  readonly #idleMs: number;
+  /** How long a connection may be silent in the middle of an answer. */
+  readonly idleMs: number;
   readonly clock: Clock;
   readonly serverTime: ServerTime;
   readonly #endpoint: Endpoint;
@@ -103,7 +105,7 @@ export class Transport {
   constructor(connection: Connection, options: TransportOptions = {}) {
     this.#connection = connection;
     this.#observe = options.observe;
-    this.#idleMs = options.idleMs ?? IDLE_MS;
+    this.idleMs = options.idleMs ?? IDLE_MS;
     this.clock = options.clock ?? systemClock;
     this.serverTime = new ServerTime(this.clock);
     this.#credentialBackoff = new CredentialBackoff(this.clock);
@@ -124,7 +126,7 @@ export class Transport {
   async answer<T>(call: Call): Promise<Answer<T>> {
     this.inFlight += 1;
     try {
-      const body = await collect(call, await this.open(call), this.#largeAnswers);
+      const body = await collect(call, await this.open(call), this.largeAnswers);
       if (body.length > LARGE_BYTES) await this.#turnOfTheLoop(call, body);
       const parsed = parse<T>(call, body);
       if (!parsed) throw localError(call, 'BadAnswer', 'the answer is not JSON');
@@ -182,7 +184,7 @@ export class Transport {
 
   /** After a 401: gets the credential anew, and if it is another one, sends the call once more. */
   async #sendAgain(call: Call, refused: Exchange, used: Credentials): Promise<Exchange> {
-    await collect(call, refused, this.#largeAnswers);
+    await collect(call, refused, this.largeAnswers);
     const header = await this.#authorization(call, true);
     const credential = { header, tls: this.#connection.tls() };
     // The client certificate was sent when the connection was opened, and may have been renewed since.
@@ -193,7 +195,7 @@ export class Transport {
       this.#watches.closeIdle();
       const exchange = await this.#send(call, header);
       if (exchange.status !== 401) return exchange;
-      await collect(call, exchange, this.#largeAnswers);
+      await collect(call, exchange, this.largeAnswers);
     }
     this.#credentialBackoff.refused(call.path, credential);
     throw this.#unauthorized(call, credential);
@@ -205,7 +207,7 @@ export class Transport {
   }
 
   async #readRefusal(call: Call, exchange: Exchange): Promise<KubeError> {
-    const body = parseJson((await collect(call, exchange, this.#largeAnswers)).toString());
+    const body = parseJson((await collect(call, exchange, this.largeAnswers)).toString());
     return refusal(call, exchange.status, body, retryWait(exchange.retryAfter, this.serverTime.now()));
   }
 
@@ -262,9 +264,9 @@ export class Transport {
 
   #attempt(call: Call, request: Request): Exchange {
     const { signal } = call;
-    const idleMs = call.idleMs ?? this.#idleMs;
+    const idleMs = call.idleMs ?? this.idleMs;
     // The events of a watch may be far apart, but its answer begins at once.
-    const exchange = new Exchange(request, Math.min(this.#idleMs, idleMs), idleMs, this.serverTime.wantsDate);
+    const exchange = new Exchange(request, Math.min(this.idleMs, idleMs), idleMs, this.serverTime.wantsDate);
     const onAbort = () => exchange.fail(abortReason(signal));
     if (signal?.aborted) onAbort();
     else (call.verb === 'watch' ? this.#watches : this.#calls).send(exchange);
