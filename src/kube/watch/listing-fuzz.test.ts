@@ -51,21 +51,25 @@ interface Given {
 async function list({ sizes, full, forgets }: Given): Promise<Listed> {
   let requests = 0;
   let received = 0;
+  let version = 1;
   const tooLarge: number[] = [];
   const answer = async (call: Call): Promise<unknown> => {
     requests += 1;
     const query = new URLSearchParams(call.query);
-    const from = Number(query.get('continue') ?? 0);
+    // Positions of an earlier version are forgotten for good.
+    const [of, from = 0] = query.get('continue')?.split('/').map(Number) ?? [];
     const end = from + Number(query.get('limit'));
     const failure = (status: number, reason: string) =>
       new KubeError({ verb: 'list', path: call.path, status, reason });
-    if (query.has('continue') && forgets.has(requests)) throw failure(410, 'Expired');
+    if (of !== undefined && forgets.has(requests)) version += 1;
+    if (of !== undefined && of !== version) throw failure(410, 'Expired');
     const page = sizes.slice(from, end);
     const bytes = page.reduce((sum, each) => sum + each, 200);
     received += Math.min(bytes, call.maxBytes ?? bytes);
     if (bytes > (call.maxBytes ?? bytes)) throw failure(0, 'TooLarge');
     if (page.length > 1 && bytes > MAX_PAGE_BYTES) tooLarge.push(bytes);
-    const metadata = { resourceVersion: '9', ...(end < sizes.length && { continue: String(end) }) };
+    const next = end < sizes.length && { continue: `${version}/${end}` };
+    const metadata = { resourceVersion: String(version), ...next };
     const items = page.map((_, at) => ({ metadata: { name: String(from + at), resourceVersion: '1' } }));
     return { value: { kind: full ? 'List' : 'PartialObjectMetadataList', metadata, items }, bytes, erase: () => {} };
   };
