@@ -47,6 +47,12 @@ interface Given {
   readonly forgets: ReadonlySet<number>;
 }
 
+/** Positions of an earlier version are forgotten for good. */
+function positionIn(query: URLSearchParams) {
+  const [of, from = 0] = query.get('continue')?.split('/').map(Number) ?? [];
+  return { of, from };
+}
+
 /** A listing of these objects from a server that sends what it is asked for. */
 async function list({ sizes, full, forgets }: Given): Promise<Listed> {
   let requests = 0;
@@ -56,8 +62,8 @@ async function list({ sizes, full, forgets }: Given): Promise<Listed> {
   const answer = async (call: Call): Promise<unknown> => {
     requests += 1;
     const query = new URLSearchParams(call.query);
-    // Positions of an earlier version are forgotten for good.
-    const [of, from = 0] = query.get('continue')?.split('/').map(Number) ?? [];
+    const { of, from } = positionIn(query);
+    const { maxBytes = Number.POSITIVE_INFINITY } = call;
     const end = from + Number(query.get('limit'));
     const failure = (status: number, reason: string) =>
       new KubeError({ verb: 'list', path: call.path, status, reason });
@@ -65,8 +71,8 @@ async function list({ sizes, full, forgets }: Given): Promise<Listed> {
     if (of !== undefined && of !== version) throw failure(410, 'Expired');
     const page = sizes.slice(from, end);
     const bytes = page.reduce((sum, each) => sum + each, 200);
-    received += Math.min(bytes, call.maxBytes ?? bytes);
-    if (bytes > (call.maxBytes ?? bytes)) throw failure(0, 'TooLarge');
+    received += Math.min(bytes, maxBytes);
+    if (bytes > maxBytes) throw failure(0, 'TooLarge');
     if (page.length > 1 && bytes > MAX_PAGE_BYTES) tooLarge.push(bytes);
     const next = end < sizes.length && { continue: `${version}/${end}` };
     const metadata = { resourceVersion: String(version), ...next };
