@@ -15,6 +15,7 @@ export interface WatchEvent {
   readonly object: KubeObject;
 }
 
+const STOPPED = 'an event has stopped in the middle';
 // What is larger is received in turns: many watches may get large events at once.
 const LARGE_EVENT_BYTES = 1024 * 1024;
 
@@ -31,10 +32,10 @@ export async function* watchEvents(
   onOpen?.();
   const lines = new LineSplitter(MAX_OBJECT_BYTES);
   let turn: Turn | undefined;
-  let calm = (): void => {};
+  let cancel = (): void => {};
   try {
     for await (const chunk of answer.pieces()) {
-      calm();
+      cancel();
       const complete = lines.push(chunk);
       if (!complete) throw localError(call, 'TooLarge', `an event is over ${MAX_OBJECT_BYTES} bytes`);
       // Before the event is used: to use it takes no time, or as long as the reader likes.
@@ -53,13 +54,12 @@ export async function* watchEvents(
       if (lines.bytes <= LARGE_EVENT_BYTES) continue;
       turn ??= await answer.turn(transport.largeAnswers);
       // A watch may be silent between two events, and for much longer: in the middle of one it would keep others waiting.
-      const silent = localError(call, 'Silent', `an event has stopped in the middle for ${transport.idleMs / 1000} s`);
-      calm = transport.clock.after(transport.idleMs, () => answer.fail(silent));
+      cancel = transport.clock.after(transport.idleMs, () => answer.fail(localError(call, 'Silent', STOPPED)));
     }
   } catch (error) {
     throw toCallError(call, error);
   } finally {
-    calm();
+    cancel();
     turn?.giveBack();
     lines.clear();
   }
