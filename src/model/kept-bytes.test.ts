@@ -4,6 +4,7 @@ import { digest, policyOf, rowOf } from '../../test/conformance/given.ts';
 import { DEFAULT_KEYS, SAP_LISTS } from '../api/annotations.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { ExpressionBudget } from '../domain/asks/expression-budget.ts';
+import { NameBudget } from '../domain/asks/name-budget.ts';
 import type { Source } from '../domain/source/source.ts';
 import { ObjectCache } from '../kube/watch/object-cache.ts';
 import { createObjectParser, type SeenWorkload } from './object-parser.ts';
@@ -89,7 +90,7 @@ test('a Rollout that borrows ever other templates: owners of before are not kept
     index: new ReverseIndex(),
     sources: new SourceHistory(),
     policy: policyOf(),
-    configs: { asksFor: () => [], expressions: new ExpressionBudget() },
+    configs: { asksFor: () => [], expressions: new ExpressionBudget(), names: new NameBudget() },
     workload: () => undefined,
   });
   const { workload } = parser();

@@ -17,6 +17,9 @@ export interface PatternInterest {
 
 const NONE: Interest = { literal: [], patterns: [] };
 
+/** A set takes 0.2 KB, and most sources have one dependent. */
+type Dependents = WorkloadKey | Set<WorkloadKey>;
+
 /** A pattern over the names of a namespace, and the workloads that have it. */
 interface PatternGroup {
   readonly kind: SourceKind;
@@ -27,7 +30,7 @@ interface PatternGroup {
 /** Source → workloads that use or name it. A change finds its dependents without looking at the others. */
 export class ReverseIndex {
   readonly #interests = new Map<WorkloadKey, Interest>();
-  readonly #byName = new Map<SourceKey, Set<WorkloadKey>>();
+  readonly #byName = new Map<SourceKey, Dependents>();
   /** By the namespace of the sources, then by what is matched: an expression that many workloads have is tried once. */
   readonly #byPattern = new Map<string, Map<string, PatternGroup>>();
 
@@ -59,12 +62,13 @@ export class ReverseIndex {
 
   *dependents(ref: SourceRef): Generator<WorkloadKey> {
     const named = this.#byName.get(sourceKey(ref));
-    if (named) yield* named;
+    if (typeof named === 'string') yield named;
+    else if (named) yield* named;
     const matched = new Set<WorkloadKey>();
     for (const { kind, pattern, workloads } of this.#byPattern.get(ref.namespace)?.values() ?? []) {
       if (kind !== ref.kind || !matchesName(pattern, ref.name)) continue;
       for (const key of workloads) {
-        if (named?.has(key) || matched.has(key)) continue;
+        if (isAmong(named, key) || matched.has(key)) continue;
         matched.add(key);
         yield key;
       }
@@ -88,14 +92,18 @@ const groupId = (kind: SourceKind, pattern: NamePattern | undefined): string =>
 export const matchesName = (pattern: NamePattern | undefined, name: string): boolean =>
   pattern === undefined || pattern.matches(name);
 
-function enter<K>(index: Map<K, Set<WorkloadKey>>, at: K, key: WorkloadKey): void {
-  const set = index.get(at);
-  if (set) set.add(key);
-  else index.set(at, new Set([key]));
+function enter<K>(index: Map<K, Dependents>, at: K, key: WorkloadKey): void {
+  const found = index.get(at);
+  if (found === undefined) index.set(at, key);
+  else if (typeof found !== 'string') found.add(key);
+  else if (found !== key) index.set(at, new Set([found, key]));
 }
 
-function leave<K>(index: Map<K, Set<WorkloadKey>>, at: K, key: WorkloadKey): void {
-  const set = index.get(at);
-  if (!set?.delete(key)) return;
-  if (set.size === 0) index.delete(at);
+function leave<K>(index: Map<K, Dependents>, at: K, key: WorkloadKey): void {
+  const found = index.get(at);
+  if (found === key) index.delete(at);
+  else if (typeof found === 'object' && found.delete(key) && found.size === 0) index.delete(at);
 }
+
+const isAmong = (found: Dependents | undefined, key: WorkloadKey): boolean =>
+  typeof found === 'object' ? found.has(key) : found === key;

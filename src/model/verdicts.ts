@@ -1,6 +1,7 @@
 import { type SourceKey, type SourceRef, sourceKey } from '../api/sources.ts';
-import { type Ask, namedIn } from '../domain/asks/ask.ts';
+import { type Ask, type Intent, namedIn } from '../domain/asks/ask.ts';
 import { withoutExpressions } from '../domain/asks/expression-budget.ts';
+import { countNamesOf, NO_ROOM_FOR_NAMES, withinNames } from '../domain/asks/name-budget.ts';
 import { interests } from '../domain/judge/interests.ts';
 import { earliest, judge } from '../domain/judge/judge.ts';
 import type { Policy, Verdict } from '../domain/judge/verdict.ts';
@@ -11,7 +12,7 @@ import type { Interest } from './reverse-index.ts';
 
 type Deps = Pick<Known, 'index' | 'sources'> & {
   readonly policy: Policy;
-  readonly configs: Pick<ReloaderConfigs, 'asksFor' | 'expressions'>;
+  readonly configs: Pick<ReloaderConfigs, 'asksFor' | 'expressions' | 'names'>;
   readonly workload: (key: WorkloadKey) => Workload | undefined;
 };
 
@@ -19,6 +20,7 @@ type Deps = Pick<Known, 'index' | 'sources'> & {
 interface Asking {
   readonly asks: readonly Ask[];
   readonly refused: ReadonlySet<string> | undefined;
+  readonly room: number | undefined;
   readonly as: Workload;
 }
 
@@ -31,6 +33,8 @@ export class Verdicts {
   readonly #asking = new WeakMap<Workload, Asking>();
   /** Expressions for which there is no room in the namespace. */
   readonly #refused = new Map<WorkloadKey, ReadonlySet<string>>();
+  /** How many names have room in the namespace, where that is not all of them. */
+  readonly #room = new Map<WorkloadKey, number>();
   readonly #borrowers = new Map<WorkloadKey, Map<WorkloadKey, Workload>>();
 
   constructor(deps: Deps) {
@@ -44,6 +48,10 @@ export class Verdicts {
     const refused = this.#deps.configs.expressions.hold(workload.ref.namespace, key, patterns);
     if (refused.size > 0) this.#refused.set(key, refused);
     else this.#refused.delete(key);
+    const names = countNamesOf(workload.intent.asks);
+    const room = this.#deps.configs.names.hold(workload.ref.namespace, key, names);
+    if (room < names) this.#room.set(key, room);
+    else this.#room.delete(key);
     const owner = this.#borrow(workload);
     this.#deps.index.set(key, this.#interest(workload));
     return owner;
@@ -53,7 +61,9 @@ export class Verdicts {
     const key = workloadKey(ref);
     this.#deps.index.remove(key);
     this.#deps.configs.expressions.release(ref.namespace, key);
+    this.#deps.configs.names.release(key);
     this.#refused.delete(key);
+    this.#room.delete(key);
     this.#giveBack(key);
   }
 
@@ -72,12 +82,14 @@ export class Verdicts {
     const key = workloadKey(workload.ref);
     const asks = this.#deps.configs.asksFor(key);
     const refused = this.#refused.get(key);
-    if (asks.length === 0 && !refused) return workload;
+    const room = this.#room.get(key);
+    if (asks.length === 0 && !refused && room === undefined) return workload;
     const known = this.#asking.get(workload);
-    if (known?.asks === asks && known.refused === refused) return known.as;
-    const intent = { ...workload.intent, asks: [...asks, ...workload.intent.asks] };
+    if (known?.asks === asks && known.refused === refused && known.room === room) return known.as;
+    const own = room === undefined ? workload.intent : withRoomFor(workload.intent, room);
+    const intent = { ...own, asks: [...asks, ...own.asks] };
     const as = { ...workload, intent: refused ? withoutExpressions(intent, refused) : intent };
-    this.#asking.set(workload, { asks, refused, as });
+    this.#asking.set(workload, { asks, refused, room, as });
     return as;
   }
 
@@ -137,6 +149,11 @@ export class Verdicts {
     for (const ref of [...used, ...asking.flatMap((each) => each.literal)]) literal.set(sourceKey(ref), ref);
     return { literal: [...literal.values()], patterns: asking.flatMap(({ patterns }) => patterns) };
   }
+}
+
+function withRoomFor(intent: Intent, room: number): Intent {
+  const { asks, problems } = withinNames(intent, room, NO_ROOM_FOR_NAMES);
+  return { ...intent, asks, problems: [...intent.problems, ...problems] };
 }
 
 type Reload = Extract<Verdict, { readonly reload: true }>;

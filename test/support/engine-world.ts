@@ -5,6 +5,7 @@ import type { SourceRef } from '../../src/api/sources.ts';
 import { Engine } from '../../src/controller/engine/engine.ts';
 import type { EngineDeps } from '../../src/controller/engine/engine-deps.ts';
 import { ExpressionBudget } from '../../src/domain/asks/expression-budget.ts';
+import { NameBudget } from '../../src/domain/asks/name-budget.ts';
 import type { Source } from '../../src/domain/source/source.ts';
 import type { StateRules } from '../../src/domain/state/source-past.ts';
 import { WorkloadState } from '../../src/domain/state/workload-state.ts';
@@ -127,7 +128,7 @@ export function setUp(options: Partial<EngineDeps> & Options = {}) {
   const policy = options.policy ?? policyOf();
   const engine = new Engine({
     policy,
-    configs: { asksFor: () => [], askedFrom: () => 0, expressions: new ExpressionBudget() },
+    configs: { asksFor: () => [], askedFrom: () => 0, expressions: new ExpressionBudget(), names: new NameBudget() },
     lifecycle: { compat: false, reloadOnCreate: options.create ?? false, reloadOnDelete: options.remove ?? false },
     timing: { quietPeriodMs: 1000, maxWaitMs: 10_000 },
     configHash: rulesOf(sources, policy.sapCompat).configHash,

@@ -1,6 +1,7 @@
 import { createAct } from '../../src/controller/write/act.ts';
 import { type ReconcileDeps, reconcile } from '../../src/controller/write/reconcile.ts';
 import { ExpressionBudget } from '../../src/domain/asks/expression-budget.ts';
+import { NameBudget } from '../../src/domain/asks/name-budget.ts';
 import { createConfigHash } from '../../src/model/config-hash.ts';
 import { DIGEST, parsed, running, WEB } from './engine-world.ts';
 import type { Exchange } from './scripted-api.ts';
@@ -21,7 +22,7 @@ export async function writing(options: Parameters<typeof running>[0] = {}, parts
     policy,
     shorten,
     keyId: 'k',
-    configs: { asksFor: () => [], askedFrom: () => 0, expressions: new ExpressionBudget() },
+    configs: { asksFor: () => [], askedFrom: () => 0, expressions: new ExpressionBudget(), names: new NameBudget() },
     mayStore: () => true,
     jobs: {} as never,
     replacements: {} as never,

@@ -1,7 +1,7 @@
 import { textIn } from '../../api/json.ts';
 import { type SourceKey, type SourceRef, sourceKey } from '../../api/sources.ts';
 import type { CurrentHash, HashQuestion } from '../../domain/admission/request.ts';
-import { type ListedSources, listedRefs, listedSources } from '../../domain/config-hash/config-hash.ts';
+import { type ListedSources, listedRefs, listedSources, MOST_LISTED } from '../../domain/config-hash/config-hash.ts';
 import type { Source } from '../../domain/source/source.ts';
 import { isSubdomain } from '../../domain/text/subdomain.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -15,8 +15,6 @@ export interface LiveHashDeps extends Pick<LedgerKey, 'contentHash'>, SourceRead
 /** Reads what the lists name, for a client, until aborted. Never rejects. */
 export type ReadHash = (question: HashQuestion, client: string, signal: AbortSignal) => Promise<CurrentHash>;
 
-/** Of one review. */
-const MOST_SOURCES = 4096;
 /** Of all reviews together: each costs half a kilobyte until its review is answered. */
 const SOURCES = 16_384;
 /** Reads that one review waits for at once. */
@@ -47,7 +45,7 @@ export function createLiveHash(deps: LiveHashDeps): ReadHash {
 
   return async (question, client, signal) => {
     const count = namesIn(question);
-    if (count > MOST_SOURCES) return { error: `${count} sources are listed: expected at most ${MOST_SOURCES}` };
+    if (count > MOST_LISTED) return { error: `${count} sources are listed: expected at most ${MOST_LISTED}` };
     const release = await sources.take(client, count, signal).catch(() => undefined);
     if (!release) return { error: 'the listed sources cannot be read in time: other reviews list too many' };
     return await hashOf(question, client, signal).finally(release);

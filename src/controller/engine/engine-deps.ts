@@ -17,7 +17,7 @@ export interface EngineDeps extends Known, Pick<EvidenceDeps, 'serverNow' | 'sha
   readonly listed: Pick<Listed, 'has' | 'places'>;
   readonly policy: Policy;
   /** What is asked for workloads beside their own annotations. */
-  readonly configs: Pick<ReloaderConfigs, 'asksFor' | 'askedFrom' | 'expressions'>;
+  readonly configs: Pick<ReloaderConfigs, 'asksFor' | 'askedFrom' | 'expressions' | 'names'>;
   readonly configHash: StateRules['configHash'];
   readonly lifecycle: Lifecycle;
   readonly timing: Timing;

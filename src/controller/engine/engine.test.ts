@@ -3,6 +3,7 @@ import { policyOf } from '../../../test/conformance/given.ts';
 import { APP, markOf, running, setUp, source, WEB, web } from '../../../test/support/engine-world.ts';
 import { DEFAULT_KEYS, LAST_RELOADED_FROM } from '../../api/annotations.ts';
 import { ExpressionBudget } from '../../domain/asks/expression-budget.ts';
+import { NameBudget } from '../../domain/asks/name-budget.ts';
 
 test('a first start rolls nothing', () => {
   expect(running().waits()).toEqual([]);
@@ -231,7 +232,7 @@ test('an expression for which its namespace has no room is told on its workload'
     const expressions = new ExpressionBudget();
     const other = { text: 'x', expression: 'search x', literal: undefined, size, matches: () => false };
     expressions.hold('shop', 'another workload', [other]);
-    const world = setUp({ configs: { asksFor: () => [], askedFrom: () => 0, expressions } });
+    const world = setUp({ configs: { asksFor: () => [], askedFrom: () => 0, expressions, names: new NameBudget() } });
     world.engine.workloadSeen(web(6, { annotations: { [DEFAULT_KEYS.named.ConfigMap]: 'app-.*' } }), 'list');
     world.engine.begin();
     return world.told;

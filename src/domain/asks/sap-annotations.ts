@@ -1,11 +1,11 @@
 import { SAP_DISABLING_LABELS, SAP_LISTS } from '../../api/annotations.ts';
 import type { KindName } from '../../api/kinds.ts';
 import type { SourceRef } from '../../api/sources.ts';
-import { LISTED_KINDS, type ListedSources, listedSources } from '../config-hash/config-hash.ts';
+import { LISTED_KINDS, type ListedSources, listedSources, tooManyListed } from '../config-hash/config-hash.ts';
 import { isSubdomain } from '../text/subdomain.ts';
-import type { Ask, Intent, Origin, Overrides } from './ask.ts';
+import type { Intent, Origin, Overrides } from './ask.ts';
 import { exactName, matchesOne } from './name-pattern.ts';
-import type { Annotated, Dialect } from './workload-annotations.ts';
+import type { Annotated, Dialect, Found } from './workload-annotations.ts';
 
 /** SAP's digest has a line for what is absent too: to come and to go are changes like any other. */
 const BY_HASH: Overrides = { strategy: 'config-hash', reloadOnCreate: true, reloadOnDelete: true };
@@ -17,17 +17,24 @@ export const readsLists = (kind: KindName, sapCompat: boolean): boolean =>
   sapCompat ? SAPS_KINDS.includes(kind) : kind !== 'Job';
 
 /** What SAP's annotations ask for: they are read in metadata alone, and list names, letter by letter. */
-export function parseLists(kind: KindName, workload: Annotated, { sapCompat }: Dialect, asks: Ask[]): void {
+export function parseLists(kind: KindName, workload: Annotated, { sapCompat }: Dialect, found: Found): void {
   const { annotations, labels } = workload;
   const listed = readsLists(kind, sapCompat) ? listedSources(annotations, sapCompat) : undefined;
   if (!listed) return;
+  const excess = tooManyListed(listed);
+  if (excess !== undefined) {
+    for (const source of LISTED_KINDS.filter((each) => listed[each].length > 0)) {
+      found.problems.push({ path: SAP_LISTS[source], message: excess });
+    }
+    return;
+  }
   const disabledBy = disablingLabel(labels);
   for (const source of LISTED_KINDS) {
     // A name that no object can have is in the digest as absent, and nobody looks for it.
     const patterns = listed[source].filter(isSubdomain).map(exactName);
     if (patterns.length === 0) continue;
     const key = SAP_LISTS[source];
-    asks.push({
+    found.asks.push({
       because: 'named',
       origin: { by: 'annotation', place: 'metadata', key, value: annotations[key] ?? '' },
       wants: { what: 'named', kind: source, patterns },

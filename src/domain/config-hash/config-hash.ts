@@ -30,6 +30,15 @@ function namesIn(text: unknown, compat: boolean): readonly string[] {
   return compat ? names : [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))];
 }
 
+/** Each of them is read for the digest. */
+export const MOST_LISTED = 4096;
+
+/** Undefined if a digest can be made. It is over all that is listed, never over a part. */
+export function tooManyListed(listed: ListedSources): string | undefined {
+  const count = LISTED_KINDS.reduce((sum, kind) => sum + listed[kind].length, 0);
+  return count > MOST_LISTED ? `${count} sources are listed: expected at most ${MOST_LISTED}` : undefined;
+}
+
 /** Every listed source once. */
 export function listedRefs(listed: ListedSources, namespace: string): readonly SourceRef[] {
   return LISTED_KINDS.flatMap((kind) => [...new Set(listed[kind])].map((name) => ({ kind, namespace, name })));

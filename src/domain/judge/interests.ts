@@ -2,6 +2,7 @@ import type { SourceKind, SourceRef } from '../../api/sources.ts';
 import { type Ask, ignores, refuses } from '../asks/ask.ts';
 import type { NamePattern } from '../asks/name-pattern.ts';
 import { isInForce } from '../asks/reload-all-flag.ts';
+import { indexOnce } from '../index-once.ts';
 import type { Reference, Workload } from '../workload/workload.ts';
 import type { Policy } from './verdict.ts';
 
@@ -43,19 +44,32 @@ function interestsOf({ wants, limits }: Ask, workload: Workload): Interests {
     const isMeant = namespaces.includes(own);
     return { literal: isMeant ? refsOf(workload, (each) => each.kind === kind) : [], patterns: [] };
   }
-  const patterns = wants.what === 'named' ? wants.patterns : [undefined];
+  const all = namespaces.map((namespace) => {
+    if (wants.what === 'selected') return { literal: [], patterns: [{ kind, namespace, pattern: undefined }] };
+    // The list of a ReloaderConfig is that of each of its targets.
+    return wants.namespaces ? sharedOf(wants.patterns, kind, namespace) : inNamespace(wants.patterns, kind, namespace);
+  });
   return {
-    literal: namespaces
-      .flatMap((namespace) =>
-        patterns.flatMap((each) => (each?.literal === undefined ? [] : { kind, namespace, name: each.literal })),
-      )
-      .filter((ref) => !limits || !ignores(limits, ref)),
-    patterns: namespaces.flatMap((namespace) =>
-      patterns
-        .filter((each) => each === undefined || each.literal === undefined)
-        .map((pattern) => ({ kind, namespace, pattern })),
-    ),
+    literal: all.flatMap(({ literal }) => literal).filter((ref) => !limits || !ignores(limits, ref)),
+    patterns: all.flatMap(({ patterns }) => patterns),
   };
+}
+
+function inNamespace(all: readonly NamePattern[], kind: SourceKind, namespace: string): Interests {
+  const refs = all.flatMap(({ literal }) => (literal === undefined ? [] : { kind, namespace, name: literal }));
+  const others = all.filter(({ literal }) => literal === undefined);
+  return { literal: refs, patterns: others.map((pattern) => ({ kind, namespace, pattern })) };
+}
+
+const sharedIn = indexOnce((_: readonly NamePattern[]) => new Map<string, Interests>());
+
+/** The same objects for whoever asks with the same list: there can be thousands of names, and hundreds of targets. */
+function sharedOf(list: readonly NamePattern[], kind: SourceKind, namespace: string): Interests {
+  const made = sharedIn(list);
+  const key = `${kind} ${namespace}`;
+  const known = made.get(key) ?? inNamespace(list, kind, namespace);
+  made.set(key, known);
+  return known;
 }
 
 const refsOf = ({ references, ref: { namespace } }: Workload, isMeant: (reference: Reference) => boolean) =>

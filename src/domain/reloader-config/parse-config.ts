@@ -2,6 +2,8 @@ import { type JsonObject, listIn, objectIn, textIn } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { SOURCE_KINDS } from '../../api/sources.ts';
 import type { IgnoredSource } from '../asks/ask.ts';
+import { Faults } from '../asks/faults.ts';
+import { countNames, firstNames, MOST_NAMES, TOO_MANY_NAMES } from '../asks/name-budget.ts';
 import { type NamePattern, wholePatterns } from '../asks/name-pattern.ts';
 import { parseLabelSelector, parseLabels } from '../text/label-selector.ts';
 import { isSubdomain } from '../text/subdomain.ts';
@@ -62,10 +64,12 @@ function parseWatched(value: unknown, autoReloadAll: boolean, problems: Problems
     const message = 'names no source: list some in configMaps or secrets, set resourceSelector or spec.autoReloadAll';
     problems.push({ path: WATCHED, message });
   }
+  const configMaps = parseNames(watched['configMaps'], `${WATCHED}.configMaps`, MOST_NAMES, problems);
+  const room = MOST_NAMES - countNames(configMaps);
   return {
     names: {
-      ConfigMap: parseNames(watched['configMaps'], `${WATCHED}.configMaps`, problems),
-      Secret: parseNames(watched['secrets'], `${WATCHED}.secrets`, problems),
+      ConfigMap: configMaps,
+      Secret: parseNames(watched['secrets'], `${WATCHED}.secrets`, room, problems),
     },
     resourceSelector: selector('resourceSelector'),
     namespaceSelector: selector('namespaceSelector'),
@@ -74,11 +78,16 @@ function parseWatched(value: unknown, autoReloadAll: boolean, problems: Problems
 
 const isEmpty = (list: unknown): boolean => !isGiven(list) || (Array.isArray(list) && list.length === 0);
 
-function parseNames(value: unknown, path: string, problems: Problems): readonly NamePattern[] {
-  return wholePatterns(listAt(value, path, problems).map(textIn), (text, fault, index) => {
+function parseNames(value: unknown, path: string, room: number, problems: Problems): readonly NamePattern[] {
+  const patterns = wholePatterns(listAt(value, path, problems).map(textIn), (text, fault, index) => {
     const message = `${shown(text)} ${fault}; expected a name, or an RE2 regular expression of names`;
     problems.push({ path: `${path}[${index}]`, message });
   });
+  if (countNames(patterns) <= room) return patterns;
+  const faults = new Faults(path);
+  const first = firstNames(patterns, room, (text) => faults.add(text, TOO_MANY_NAMES));
+  for (const problem of faults.problems()) problems.push(problem);
+  return first;
 }
 
 function parseIgnored(value: unknown, problems: Problems): readonly IgnoredSource[] {

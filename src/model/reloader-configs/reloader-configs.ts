@@ -1,9 +1,11 @@
 import type { Ask } from '../../domain/asks/ask.ts';
 import { ExpressionBudget, isRefused } from '../../domain/asks/expression-budget.ts';
 import { Faults } from '../../domain/asks/faults.ts';
+import { countNames, firstNames, NameBudget, NO_ROOM_FOR_NAMES } from '../../domain/asks/name-budget.ts';
 import type { NamePattern } from '../../domain/asks/name-pattern.ts';
 import {
   type ConfigKey,
+  type ConfigProblem,
   type ConfigRef,
   type ConfigTarget,
   configKey,
@@ -31,8 +33,12 @@ export class ReloaderConfigs {
   readonly consents: Consents;
   /** What expressions take in each namespace: those of configs, and those that workloads ask with. */
   readonly expressions = new ExpressionBudget();
+  /** How many names are asked for in each namespace. */
+  readonly names = new NameBudget();
   readonly #options: ReloaderConfigsOptions;
+  /** Within the budgets of their namespace. */
   readonly #configs = new Map<ConfigKey, ReloaderConfig>();
+  readonly #written = new Map<ConfigKey, ReloaderConfig>();
   readonly #naming = new Map<WorkloadKey, Map<ConfigKey, ConfigTarget>>();
   /** Worked out when they are first needed, and again after something changed. */
   readonly #asks = new Map<WorkloadKey, readonly Ask[]>();
@@ -55,6 +61,7 @@ export class ReloaderConfigs {
   put(config: ReloaderConfig): ReadonlySet<WorkloadKey> {
     const touched = new Set(this.remove(config.ref));
     const key = configKey(config.ref);
+    this.#written.set(key, config);
     this.#configs.set(key, this.#withinBudget(config));
     for (const target of config.targets) {
       const workload = workloadKey(target.ref);
@@ -70,7 +77,9 @@ export class ReloaderConfigs {
     const known = this.#configs.get(key);
     const touched = new Set(known?.targets.map((target) => workloadKey(target.ref)));
     this.#configs.delete(key);
+    this.#written.delete(key);
     this.expressions.release(ref.namespace, holderOf(key));
+    this.names.release(holderOf(key));
     this.#sourceNamespaces.delete(key);
     for (const workload of touched) {
       const naming = this.#naming.get(workload);
@@ -80,8 +89,32 @@ export class ReloaderConfigs {
     return this.#outdated(touched);
   }
 
-  /** Without the expressions for which there is no room in its namespace. */
   #withinBudget(config: ReloaderConfig): ReloaderConfig {
+    return this.#withinNames(this.#withinExpressions(config));
+  }
+
+  /** Without the names for which there is no room in its namespace: the index has an entry for each name and target. */
+  #withinNames(config: ReloaderConfig): ReloaderConfig {
+    const { ref, names, targets } = config;
+    const timesEach = targets.length * this.consents.sourceNamespaces(ref.namespace, config.namespaceSelector).length;
+    const count = countNames(names.ConfigMap) + countNames(names.Secret);
+    const held = this.names.hold(ref.namespace, holderOf(configKey(ref)), count, timesEach);
+    if (held === count) return config;
+    const problems: ConfigProblem[] = [];
+    let room = held;
+    const within = (list: 'ConfigMap' | 'Secret', field: string): readonly NamePattern[] => {
+      const faults = new Faults(`spec.watchedResources.${field}`);
+      const left = firstNames(names[list], room, (text) => faults.add(text, NO_ROOM_FOR_NAMES));
+      room -= countNames(left);
+      problems.push(...faults.problems());
+      return left;
+    };
+    const left = { ConfigMap: within('ConfigMap', 'configMaps'), Secret: within('Secret', 'secrets') };
+    return { ...config, names: left, problems: [...config.problems, ...problems] };
+  }
+
+  /** Without the expressions for which there is no room in its namespace. */
+  #withinExpressions(config: ReloaderConfig): ReloaderConfig {
     const { ref, names } = config;
     const patterns = [...names.ConfigMap, ...names.Secret];
     const refused = this.expressions.hold(ref.namespace, holderOf(configKey(ref)), patterns);
@@ -102,13 +135,20 @@ export class ReloaderConfigs {
     const touched = new Set<WorkloadKey>();
     for (const [n, config] of others.entries()) {
       const { allows, isSource } = this.#standingOf(config, namespace);
-      if (isSource !== before[n]?.isSource) this.#sourceNamespaces.delete(configKey(config.ref));
+      if (isSource !== before[n]?.isSource) this.#sourcesMoved(configKey(config.ref));
       for (const { ref } of config.targets) {
         const isMoved = ref.namespace === namespace && allows !== before[n]?.allows;
         if (isMoved || isSource !== before[n]?.isSource) touched.add(workloadKey(ref));
       }
     }
     return this.#outdated(touched);
+  }
+
+  /** A config has more or fewer namespaces of sources: its names take more or less room. */
+  #sourcesMoved(key: ConfigKey): void {
+    this.#sourceNamespaces.delete(key);
+    const written = this.#written.get(key);
+    if (written) this.#configs.set(key, this.#withinBudget(written));
   }
 
   #standingOf({ ref, namespaceSelector }: ReloaderConfig, namespace: string) {
