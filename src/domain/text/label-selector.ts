@@ -1,4 +1,4 @@
-import { objectIn, textIn } from '../../api/json.ts';
+import { listIn, objectIn, textIn } from '../../api/json.ts';
 import { type Requirement, requirementProblem, type Selector } from './selector.ts';
 
 /** What is wrong with a part of a selector, by the path of the part. */
@@ -30,6 +30,11 @@ export function parseLabelSelector(
   };
   const { matchLabels, matchExpressions } = objectIn(value) as Record<string, unknown>;
   if (objectIn(value) !== value) refuse({ path, message: 'must be an object with matchLabels or matchExpressions' });
+  const excess = tooMany(matchLabels, listIn(matchExpressions));
+  if (excess !== undefined) {
+    report({ path, message: excess });
+    return undefined;
+  }
   const selector = [
     ...labelRequirements(matchLabels, `${path}.matchLabels`, refuse),
     ...expressionRequirements(matchExpressions, `${path}.matchExpressions`, refuse),
@@ -39,12 +44,31 @@ export function parseLabelSelector(
 
 /** Labels that must be there with these values; with a problem in them nothing can have them. */
 export function parseLabels(value: unknown, path: string, report: (problem: SelectorProblem) => void): Selector {
+  const excess = tooMany(value, []);
+  if (excess !== undefined) {
+    report({ path, message: excess });
+    return NOTHING;
+  }
   let isSound = true;
   const selector = labelRequirements(value, path, (problem) => {
     isSound = false;
     report(problem);
   });
   return isSound ? selector : NOTHING;
+}
+
+// Each change of a source, whose labels can be many, is compared with all of them.
+const MOST_REQUIREMENTS = 100;
+const MOST_VALUES = 1000;
+
+/** Undefined if there are not too many requirements and values. */
+function tooMany(labels: unknown, expressions: readonly unknown[]): string | undefined {
+  const requirements = Object.keys(objectIn(labels)).length + expressions.length;
+  if (requirements > MOST_REQUIREMENTS) {
+    return `may have at most ${MOST_REQUIREMENTS} requirements, not ${requirements}`;
+  }
+  const values = expressions.reduce<number>((sum, each) => sum + listIn(objectIn(each)['values']).length, 0);
+  return values > MOST_VALUES ? `may have at most 1,000 values, not ${values}` : undefined;
 }
 
 type Refuse = (problem: SelectorProblem) => void;

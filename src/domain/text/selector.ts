@@ -64,9 +64,22 @@ function requirementIn(part: string): Requirement | undefined {
 }
 
 /** Whether labels satisfy every requirement. As in Kubernetes a missing label satisfies `!=` and `notin`. */
-export function matches(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
-  return selector.every((each) => satisfies(each, Object.hasOwn(labels, each.key) ? labels[each.key] : undefined));
+export function matches(selector: Selector, labels: Labels): boolean {
+  if (selector.length < WORTH_AN_INDEX) return holds(selector, labels);
+  const last = lastAnswers.get(selector);
+  if (last?.labels === labels) return last.holds;
+  const answer = { labels, holds: holds(selector, labels) };
+  lastAnswers.set(selector, answer);
+  return answer.holds;
 }
+
+type Labels = Readonly<Record<string, string>>;
+
+/** A change of one source is judged for each target of a ReloaderConfig, with the same selector and the same labels. */
+const lastAnswers = new WeakMap<Selector, { readonly labels: Labels; readonly holds: boolean }>();
+
+const holds = (selector: Selector, labels: Labels): boolean =>
+  selector.every((each) => satisfies(each, Object.hasOwn(labels, each.key) ? labels[each.key] : undefined));
 
 function satisfies({ operator, values }: Requirement, value: string | undefined): boolean {
   const [bound = '0'] = values;
