@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_KEYS, MAX_WAIT, ON_CHANGE, QUIET_PERIOD, ROLLOUT_STRATEGY } from '../../api/annotations.ts';
+import { type Given, policyOf, workloadOf } from '../../../test/conformance/given.ts';
+import { DEFAULT_KEYS, MAX_WAIT, ON_CHANGE, QUIET_PERIOD, ROLLOUT_STRATEGY, SAP_LISTS } from '../../api/annotations.ts';
 import { type KindName, WORKLOAD_KINDS } from '../../api/kinds.ts';
 import { SOURCE_KINDS } from '../../api/sources.ts';
+import { judge } from '../judge/judge.ts';
 import { type Intent, namedIn, originText } from './ask.ts';
 import { parseIntent } from './parse-intent.ts';
 import type { Annotations } from './workload-annotations.ts';
@@ -141,7 +143,26 @@ test('what decides whether something runs, and cannot be read, blocks', () => {
   expect(blocking({ [ON_CHANGE]: 'Ignore' }, 'Job')).toEqual([ON_CHANGE]);
   expect(blocking({ [ON_CHANGE]: '' }, 'CronJob')).toEqual([ON_CHANGE]);
   expect(blocking({ [ON_CHANGE]: 'ignore' }, 'CronJob')).toEqual([]);
+  expect(blocking({ [DEFAULT_KEYS.typedAuto.ConfigMap]: 'no', [DEFAULT_KEYS.search]: 'no' })).toEqual([]);
 });
+
+test.each(['no', 'off', ' false', 'fasle'])(
+  'auto: %j beside a list reloads only as the replaced programs do',
+  (auto) => {
+    const metadata = { [DEFAULT_KEYS.auto]: auto, [DEFAULT_KEYS.named.ConfigMap]: 'app', [SAP_LISTS.ConfigMap]: 'app' };
+    const source = { ref: { kind: 'ConfigMap', name: 'app' }, ignored: false, matchable: false } as const;
+    const verdictOf = (
+      mode: { readonly compat?: boolean; readonly sapCompat?: boolean },
+      given: Given = { metadata },
+    ) => judge(workloadOf({ ...given, ...mode }), source, policyOf(mode));
+    expect(verdictOf({})).toMatchObject({ reload: false, because: 'invalid-annotation' });
+    expect(verdictOf({}, { template: metadata })).toMatchObject({
+      ...{ reload: false, because: 'invalid-annotation' },
+      cures: [`mend or remove ${DEFAULT_KEYS.auto} in the pod template of Deployment web`],
+    });
+    for (const mode of [{ compat: true }, { sapCompat: true }]) expect(verdictOf(mode).reload).toBe(true);
+  },
+);
 
 test.each([true, false])('limits are told, with the key, under compat: %s', (compat) => {
   const key = DEFAULT_KEYS.named.ConfigMap;

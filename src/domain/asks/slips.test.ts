@@ -114,3 +114,13 @@ test('an annotation can be long, and is not repeated in full', () => {
   const [said = ''] = slips({ metadata: { [named.ConfigMap]: `${'x'.repeat(1000)}*` } });
   expect(said.length).toBeLessThan(300);
 });
+
+test('an exclude list with something that no object can be called', () => {
+  const key = DEFAULT_KEYS.exclude.ConfigMap;
+  const why = 'excludes nothing: no ConfigMap can have that name, and names are taken letter by letter';
+  expect(slips({ metadata: { [key]: 'app, app-.*, "app", App' } })).toEqual([
+    `${key} "app-.*" ${why}`,
+    `${key} ${JSON.stringify('"app"')} ${why}`,
+    `${key} "App" ${why}`,
+  ]);
+});

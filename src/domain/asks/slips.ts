@@ -15,7 +15,9 @@ import {
 import { type JsonObject, listIn, objectAt, objectIn, textIn } from '../../api/json.ts';
 import { type KindName, kindNamed, type WorkloadKind } from '../../api/kinds.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import { SOURCE_KINDS } from '../../api/sources.ts';
 import { quote } from '../text/quote.ts';
+import { isSubdomain } from '../text/subdomain.ts';
 import { annotationText, type Problem } from './ask.ts';
 import { Faults } from './faults.ts';
 import { elements } from './name-pattern.ts';
@@ -73,6 +75,7 @@ function few(slips: readonly Problem[]): readonly Problem[] {
 
 function stakaterSlips({ kind, metadata, template }: Places, keys: AnnotationKeys, tell: Report): void {
   const words = vocabularyOf(keys);
+  namelessIn(objectIn(metadata['annotations']), keys, tell);
   for (const place of [metadata, template]) {
     for (const [key, value] of Object.entries(objectIn(place['annotations']))) {
       tell(key, messageOn(key, words, place === metadata ? kind : undefined) ?? noRestart(key, value, kind));
@@ -131,6 +134,19 @@ function wildcardsIn(annotations: JsonObject, keys: AnnotationKeys, tell: Report
     for (const element of elements(list).filter(isWildcard)) {
       const meant = quote(element.replaceAll('*', '.*'));
       faults.add(element, `is a regular expression and no wildcard: did you mean ${meant}?`);
+    }
+    for (const { path, message } of faults.problems()) tell(path, message);
+  }
+}
+
+/** Exclude lists have names, letter by letter: expressions, quotes and capital letters exclude nothing. */
+function namelessIn(annotations: JsonObject, keys: AnnotationKeys, tell: Report): void {
+  for (const kind of SOURCE_KINDS) {
+    const key = keys.exclude[kind];
+    const faults = new Faults(key);
+    for (const element of elements(textIn(annotations[key]))) {
+      if (isSubdomain(element)) continue;
+      faults.add(element, `excludes nothing: no ${kind} can have that name, and names are taken letter by letter`);
     }
     for (const { path, message } of faults.problems()) tell(path, message);
   }

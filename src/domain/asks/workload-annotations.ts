@@ -54,19 +54,21 @@ export function askingTexts(kind: SourceKind, workload: Annotated, keys: Annotat
 /** What Stakater's annotations ask for and refuse about one kind of source. */
 export function parseAnnotations(kind: SourceKind, workload: Annotated, dialect: Dialect, found: Found): void {
   const texts = askingTexts(kind, workload, dialect.keys);
-  checkTexts(texts, dialect.keys, found.problems);
+  checkTexts(texts, dialect, found.problems);
   addAsks(texts, dialect, found);
   if (texts.auto === '' && texts.typedAuto === '') found.asks.push(RELOAD_ALL[kind]);
   addRefusals(texts, workload.annotations, dialect, found);
 }
 
-function checkTexts({ kind, search, auto, typedAuto }: AskingTexts, keys: AnnotationKeys, problems: Problem[]): void {
-  const check = (path: string, text: string): void => {
+function checkTexts(texts: AskingTexts, { keys, compat, sapCompat }: Dialect, problems: Problem[]): void {
+  const { kind, search, auto, typedAuto } = texts;
+  const check = (path: string, text: string, blocks: boolean): void => {
     if (text === '' || parseBool(text) !== undefined) return;
-    problems.push({ path, message: `must be "true" or "false", not ${quote(text)}` });
+    problems.push({ path, message: `must be "true" or "false", not ${quote(text)}`, ...(blocks && { blocks }) });
   };
-  check(keys.auto, auto);
-  check(keys.typedAuto[kind], typedAuto);
+  // What was meant to say `false` must not reload. Neither Stakater nor SAP reads it so.
+  check(keys.auto, auto, !compat && !sapCompat);
+  check(keys.typedAuto[kind], typedAuto, false);
   if (search === 'true' || search === '' || parseBool(search) === false) return;
   problems.push({ path: keys.search, message: `only the exact text "true" counts, not ${quote(search)}` });
 }

@@ -94,10 +94,10 @@ const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[
   'invalid-annotation': (q) => [
     q.workload.intent.problems
       .filter(({ blocks }) => blocks)
-      .map(({ path }) => ({
-        text: `mend or remove ${path} in ${placeIn(q, 'metadata')}`,
-        after: remove(q, 'metadata', path).after,
-      })),
+      .map(({ path }) => {
+        const place = Object.hasOwn(q.workload.annotations, path) ? 'metadata' : 'template';
+        return { text: `mend or remove ${path} in ${placeIn(q, place)}`, after: remove(q, place, path).after };
+      }),
   ],
 };
 

@@ -194,7 +194,6 @@ test('what is ignored: any source, in one namespace or in all', () => {
     { kind: 'Secret', name: 'a' },
     { kind: 'ConfigMap', name: 'b', namespace: 'other' },
     { kind: 'Pod', name: 'c' },
-    { kind: 'Secret', name: '' },
   ];
   const { ignored, problems } = parse({ ...SOUND, ignoreResources });
   expect(ignored).toEqual([
@@ -204,7 +203,38 @@ test('what is ignored: any source, in one namespace or in all', () => {
     { kind: 'Secret', name: 'c' },
     { kind: 'SecretProviderClass', name: 'c' },
   ]);
-  expect(problems.map(({ path }) => path)).toEqual(['spec.ignoreResources[2].kind', 'spec.ignoreResources[3].name']);
+  expect(problems.map(({ path }) => path)).toEqual(['spec.ignoreResources[2].kind']);
+});
+
+test.each<[unknown, string]>([
+  [[{ kind: 'ConfigMap', name: 'App' }], 'spec.ignoreResources[0].name'],
+  [[{ kind: 'ConfigMap', name: 'app*' }], 'spec.ignoreResources[0].name'],
+  [[{ kind: 'ConfigMap', name: 'app' }, { kind: 'ConfigMap' }], 'spec.ignoreResources[1].name'],
+  [['app'], 'spec.ignoreResources[0].name'],
+  ['app', 'spec.ignoreResources'],
+  [{ kind: 'ConfigMap', name: 'app' }, 'spec.ignoreResources'],
+])('what is to be ignored and cannot be read, %j: nothing is asked for', (ignoreResources, path) => {
+  const watchedResources = { configMaps: ['app'], secrets: ['app'], resourceSelector: {} };
+  const { names, resourceSelector, autoReloadAll, problems } = parse({
+    ...{ watchedResources, targets: [WEB], autoReloadAll: true, ignoreResources },
+  });
+  expect({ names, resourceSelector, autoReloadAll }).toEqual({
+    ...{ names: { ConfigMap: [], Secret: [] }, resourceSelector: undefined, autoReloadAll: false },
+  });
+  expect(problems.at(-1)?.path).toBe(path);
+  expect(problems.at(-1)?.message).toContain('until you correct it');
+});
+
+test.each([
+  ['True', 1],
+  ['yes', 1],
+  ['false', 0],
+  ['0', 0],
+  ['', 0],
+])('the annotation ignore: %j is told as a mistake %d times', (text, told) => {
+  const { isIgnored, problems } = parse(SOUND, { [IGNORE]: text });
+  expect(isIgnored).toBe(false);
+  expect(problems.map(({ path }) => path)).toEqual(Array(told).fill(`metadata.annotations["${IGNORE}"]`));
 });
 
 test('what cannot be read leaves more out, and asks for less', () => {

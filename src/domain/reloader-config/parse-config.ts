@@ -6,6 +6,7 @@ import { Faults } from '../asks/faults.ts';
 import { countNames, firstNames, MOST_NAMES, TOO_MANY_NAMES } from '../asks/name-budget.ts';
 import { type NamePattern, wholePatterns } from '../asks/name-pattern.ts';
 import { parseLabelSelector, parseLabels } from '../text/label-selector.ts';
+import { parseBool } from '../text/parse-bool.ts';
 import { isSubdomain } from '../text/subdomain.ts';
 import { workloadKey } from '../workload/workload.ts';
 import type { ConfigProblem, ConfigTarget, ReloaderConfig } from './config.ts';
@@ -21,6 +22,7 @@ export function parseReloaderConfig(object: KubeObject, ignoreKey: string): Relo
   const flag = (field: string): boolean | undefined => switchAt(spec[field], `spec.${field}`, problems, false);
   const report = (problem: ConfigProblem): void => problems.push(problem);
   const autoReloadAll = flag('autoReloadAll') === true;
+  const ignored = parseIgnored(spec['ignoreResources'], problems);
   const parsed = {
     ref: { namespace, name: textIn(metadata['name']) },
     uid: textIn(metadata['uid']),
@@ -28,16 +30,15 @@ export function parseReloaderConfig(object: KubeObject, ignoreKey: string): Relo
     generation: typeof metadata['generation'] === 'number' ? metadata['generation'] : 0,
     createdAt: textIn(metadata['creationTimestamp']),
     askedSince: askedSince(metadata),
-    isIgnored: objectIn(metadata['annotations'])[ignoreKey] === 'true',
+    isIgnored: parseIgnore(metadata, ignoreKey, problems),
     ...parseWatched(spec['watchedResources'], autoReloadAll, problems),
     matchLabels: parseLabels(spec['matchLabels'], 'spec.matchLabels', report),
     autoReloadAll,
-    ignored: parseIgnored(spec['ignoreResources'], problems),
     targets: parseTargets(spec, namespace, problems),
     lifecycle: { reloadOnCreate: flag('reloadOnCreate'), reloadOnDelete: flag('reloadOnDelete') },
     alerts: flag('alerts') !== false,
   };
-  return { ...parsed, problems: problems.list() };
+  return { ...parsed, ...(ignored ? { ignored } : NOTHING_ASKED), problems: problems.list() };
 }
 
 function askedSince(metadata: Readonly<Record<string, unknown>>): string {
@@ -90,26 +91,53 @@ function parseNames(value: unknown, path: string, room: number, problems: Proble
   return first;
 }
 
-function parseIgnored(value: unknown, problems: Problems): readonly IgnoredSource[] {
-  return listAt(value, 'spec.ignoreResources', problems).flatMap((each, index) => {
-    const path = `spec.ignoreResources[${index}]`;
+/** What is asked for until `ignoreResources` is corrected: a source that nobody can tell was meant to be left out. */
+const NOTHING_ASKED: Pick<ReloaderConfig, 'ignored' | 'names' | 'resourceSelector' | 'autoReloadAll'> = {
+  ignored: [],
+  names: { ConfigMap: [], Secret: [] },
+  resourceSelector: undefined,
+  autoReloadAll: false,
+};
+const NOTHING_RELOADS = 'until you correct it, this ReloaderConfig reloads nothing';
+
+/** Undefined if one of its names cannot be read. */
+function parseIgnored(value: unknown, problems: Problems): readonly IgnoredSource[] | undefined {
+  const path = 'spec.ignoreResources';
+  let isSound = !isGiven(value) || Array.isArray(value);
+  if (!isSound) problems.push({ path, message: `must be a list, not ${shown(value)}: ${NOTHING_RELOADS}` });
+  const ignored = listIn(value).flatMap((each, index) => {
+    const here = `${path}[${index}]`;
     const { kind, name, namespace } = objectIn(each) as Record<string, unknown>;
     const known = SOURCE_KINDS.filter((row) => row === kind);
     if (known.length === 0) {
       const message = `must be one of ${SOURCE_KINDS.join(', ')}, not ${shown(kind ?? '')}`;
-      problems.push({ path: `${path}.kind`, message });
-    }
-    const isName = typeof name === 'string' && isSubdomain(name);
-    if (!isName) {
-      problems.push({ path: `${path}.name`, message: `must be the name of a source, not ${shown(name ?? '')}` });
+      problems.push({ path: `${here}.kind`, message });
     }
     const isAnywhere = !isGiven(namespace) || namespace === '';
-    const where = isAnywhere ? undefined : namespaceNamed(namespace, `${path}.namespace`, problems);
-    if (!isName) return [];
+    const where = isAnywhere ? undefined : namespaceNamed(namespace, `${here}.namespace`, problems);
+    if (typeof name !== 'string' || !isSubdomain(name)) {
+      isSound = false;
+      const message = `must be the name of a source, not ${shown(name ?? '')}: ${NOTHING_RELOADS}`;
+      problems.push({ path: `${here}.name`, message });
+      return [];
+    }
     // Without a kind or namespace that can be read, more is left out: nothing is reloaded that was meant to be left out.
     const kinds = known.length === 0 ? SOURCE_KINDS : known;
     return kinds.map((of) => ({ kind: of, name, ...(where !== undefined && { namespace: where }) }));
   });
+  return isSound ? ignored : undefined;
+}
+
+/** Only the exact text counts, as on a source. Any other yes is most likely a mistake. */
+function parseIgnore(metadata: JsonObject, key: string, problems: Problems): boolean {
+  const { [key]: text } = objectIn(metadata['annotations']);
+  const isClear =
+    !isGiven(text) || text === '' || text === 'true' || (typeof text === 'string' && parseBool(text) === false);
+  if (!isClear) {
+    const path = `metadata.annotations[${JSON.stringify(key)}]`;
+    problems.push({ path, message: `only the exact text "true" counts, not ${shown(text)}` });
+  }
+  return text === 'true';
 }
 
 function parseTargets(spec: JsonObject, own: string, problems: Problems): readonly ConfigTarget[] {

@@ -245,8 +245,12 @@ const BY_ANNOTATION: readonly Case[] = [
   },
   {
     what: 'ignore, and nothing else',
-    targets: { $web: { uses: ['Secret/$s'], annotations: { 'reloader.stakater.com/ignore': 'true' } } },
-    changes: [['Secret/$s', { $web: 0 }]],
+    targets: {
+      $web: { uses: ['Secret/$s'], annotations: { 'reloader.stakater.com/ignore': 'true' } },
+      // Shows that the change was seen.
+      $api: { uses: ['Secret/$s'], annotations: AUTO },
+    },
+    changes: [['Secret/$s', { $web: 0, $api: 1 }]],
   },
   {
     what: 'a list of two Secrets, of which one is not used',
