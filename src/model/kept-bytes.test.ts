@@ -85,6 +85,30 @@ test.each([DEFAULT_KEYS.named.ConfigMap, DEFAULT_KEYS.exclude.ConfigMap, SAP_LIS
   },
 );
 
+test('lists of 51,000 names: the first ones are kept, each in few bytes', () => {
+  const configs = { asksFor: () => [], expressions: new ExpressionBudget(), names: new NameBudget() };
+  const index = new ReverseIndex();
+  const verdicts = new Verdicts({
+    ...{ index, configs, sources: new SourceHistory(), policy: policyOf(), workload: () => undefined },
+  });
+  const { workload } = parser();
+  const kept: SeenWorkload[] = [];
+  let name = 36 ** 3;
+  const grown = grownBy(4, (n, resourceVersion) => {
+    const list = Array.from({ length: 51_000 }, () => (name++).toString(36)).join(',');
+    const annotations = { [DEFAULT_KEYS.named.ConfigMap]: list };
+    const metadata = { namespace: 'shop', name: `web-${n}`, uid: 'u', resourceVersion, generation: n, annotations };
+    const spec = { template: { spec: { containers: [{ name: 'web' }] } } };
+    const seen = workload(rowOf('Deployment'), received({ metadata, spec }));
+    verdicts.enter(seen.workload);
+    kept.push(seen);
+  });
+  expect(index.interestOf('Deployment/shop/web-4').literal).toHaveLength(10_000);
+  expect(configs.names.sizeOf('shop')).toBe(50_000);
+  // 40,000 names, and four annotations of 255 KB.
+  expect(grown).toBeLessThan(20);
+});
+
 test('a Rollout that borrows ever other templates: owners of before are not kept', () => {
   const verdicts = new Verdicts({
     index: new ReverseIndex(),

@@ -18,6 +18,7 @@ import { parseLabelSelector } from '../text/label-selector.ts';
 import { matches, parseSelector } from '../text/selector.ts';
 import { parseWorkload } from '../workload/parse-workload.ts';
 import type { Workload } from '../workload/workload.ts';
+import { countNames, countNamesOf, MOST_NAMES } from './name-budget.ts';
 import { patternCosts } from './name-pattern.ts';
 
 /** What the API server takes: annotations of one object, and one object. */
@@ -164,7 +165,8 @@ describe('any annotations, up to what the server takes', () => {
             },
             PER_CHARACTER * (charactersIn(object) + 500),
           );
-          const { problems = [] } = workload?.intent ?? {};
+          const { problems = [], asks = [] } = workload?.intent ?? {};
+          expect(countNamesOf(asks)).toBeLessThanOrEqual(MOST_NAMES);
           expect(patternCosts().compiled - compiled).toBeLessThanOrEqual(2 * MOST_COMPILED);
           expect(problems.length).toBeLessThan(50);
           expect(charactersIn(problems)).toBeLessThan(20_000);
@@ -235,6 +237,8 @@ describe('any ReloaderConfig, up to what the server takes', () => {
             matches(config.matchLabels, sourceLabels);
           }, most);
           expect(patternCosts().compiled - compiled).toBeLessThanOrEqual(2 * 65_536);
+          const { ConfigMap = [], Secret = [] } = config?.names ?? {};
+          expect(countNames([...ConfigMap, ...Secret])).toBeLessThanOrEqual(MOST_NAMES);
           expect(config?.problems.length).toBeLessThanOrEqual(1001);
         }),
         { numRuns: rounds(100, 20_000), endOnFailure: true },
