@@ -153,6 +153,14 @@ describe('two problems are two lines', () => {
     ]);
   });
 
+  test('but one, where to remove an auto that cannot be read is enough', () => {
+    const metadata = { [auto]: 'yes', [SAP_LISTS.ConfigMap]: 'cm' };
+    const labels = { [SAP_DISABLING_LABELS[0]]: 'true' };
+    expect(curesOf({ metadata, labels, pod }, {}, { autoReloadAll: true })).toEqual([
+      `mend or remove ${auto} in metadata of Deployment web`,
+    ]);
+  });
+
   test('suspended, and nobody asks', () => {
     expect(curesOf({ kind: 'CronJob', spec: { suspend: true }, pod })).toEqual([
       `set ${auto}: "true" in metadata of CronJob web`,

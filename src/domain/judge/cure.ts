@@ -30,7 +30,7 @@ export function curesOf(question: Question, because: NoReason, judge: Judge): re
 }
 
 function shortest(at: Question, because: NoReason, judge: Judge, depth: number): readonly Step[] {
-  const ways = [...WAYS[because](at), ...aroundRefusal(at, because)].map((steps) => [
+  const ways = [...WAYS[because](at), ...aroundRefusal(at, because), ...unblock(at, because)].map((steps) => [
     ...steps,
     ...rest(after(at, steps), judge, depth - 1),
   ]);
@@ -55,6 +55,12 @@ function after(at: Question, steps: readonly Step[]): Question | undefined {
 /** As SAP, what it lists is rolled for whatever refuses. */
 const aroundRefusal = (q: Question, because: NoReason): readonly (readonly Step[])[] =>
   q.policy.sapCompat && because !== 'not-asked' && because !== 'disabled-by-label' ? enlist(q) : [];
+
+/** To remove what blocks can be enough: without an `auto` that cannot be read, `--auto-reload-all` counts. */
+const unblock = (q: Question, because: NoReason): readonly (readonly Step[])[] => {
+  const isBlocked = q.workload.intent.problems.some(({ blocks }) => blocks);
+  return isBlocked && because !== 'invalid-annotation' ? WAYS['invalid-annotation'](q) : [];
+};
 
 /** The ways out of each no, the smallest change first. */
 const WAYS: Readonly<Record<NoReason, (at: Question) => readonly (readonly Step[])[]>> = {
