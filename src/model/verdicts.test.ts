@@ -18,7 +18,7 @@ const MANY = 65;
 const app: SourceRef = { kind: 'ConfigMap', namespace: 'shop', name: 'app' };
 
 /** About 4,000 instructions, and no two are the same. Finds `app`. */
-const large = (n: number): string => `app|x${n}${'a{1000}'.repeat(4)}`;
+const large = (n: number): string => `(?P<n${n}>app)${'\\b{1000}'.repeat(3)}\\b{835}`;
 
 function setUp() {
   const workloads = new Map<WorkloadKey, Workload>();

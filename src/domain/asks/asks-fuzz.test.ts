@@ -18,8 +18,8 @@ import { parseLabelSelector } from '../text/label-selector.ts';
 import { matches, parseSelector } from '../text/selector.ts';
 import { parseWorkload } from '../workload/parse-workload.ts';
 import type { Workload } from '../workload/workload.ts';
+import { expressionCosts } from './expression.ts';
 import { countNames, countNamesOf, MOST_NAMES } from './name-budget.ts';
-import { patternCosts } from './name-pattern.ts';
 
 /** What the API server takes: annotations of one object, and one object. */
 const MOST_ANNOTATIONS = 262_144;
@@ -154,7 +154,7 @@ describe('any annotations, up to what the server takes', () => {
       fc.assert(
         fc.property(kinds, modes, annotations, annotations, (kind, policy, metadata, template) => {
           const object = objectOf(kind, { annotations: metadata }, template);
-          const { compiled } = patternCosts();
+          const { compiled } = expressionCosts();
           let workload: Workload | undefined;
           stepsOf(
             () => {
@@ -167,7 +167,7 @@ describe('any annotations, up to what the server takes', () => {
           );
           const { problems = [], asks = [] } = workload?.intent ?? {};
           expect(countNamesOf(asks)).toBeLessThanOrEqual(MOST_NAMES);
-          expect(patternCosts().compiled - compiled).toBeLessThanOrEqual(2 * MOST_COMPILED);
+          expect(expressionCosts().compiled - compiled).toBeLessThanOrEqual(2 * MOST_COMPILED);
           expect(problems.length).toBeLessThan(50);
           expect(charactersIn(problems)).toBeLessThan(20_000);
         }),
@@ -225,7 +225,7 @@ describe('any ReloaderConfig, up to what the server takes', () => {
     () => {
       fc.assert(
         fc.property(spec, labels, (value, sourceLabels) => {
-          const { compiled } = patternCosts();
+          const { compiled } = expressionCosts();
           const policy = policyOf(false, false);
           let config: ReloaderConfig | undefined;
           const most = PER_CHARACTER * (charactersIn(value) + charactersIn(sourceLabels) + 500);
@@ -236,7 +236,7 @@ describe('any ReloaderConfig, up to what the server takes', () => {
             goThrough({ ...web, intent: { ...web.intent, asks } }, policy);
             matches(config.matchLabels, sourceLabels);
           }, most);
-          expect(patternCosts().compiled - compiled).toBeLessThanOrEqual(2 * 65_536);
+          expect(expressionCosts().compiled - compiled).toBeLessThanOrEqual(2 * 65_536);
           const { ConfigMap = [], Secret = [] } = config?.names ?? {};
           expect(countNames([...ConfigMap, ...Secret])).toBeLessThanOrEqual(MOST_NAMES);
           expect(config?.problems.length).toBeLessThanOrEqual(1001);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { MOST_PER_NAMESPACE } from './expression.ts';
 import { ExpressionBudget } from './expression-budget.ts';
-import { MOST_PER_NAMESPACE, type NamePattern } from './name-pattern.ts';
+import type { NamePattern } from './name-pattern.ts';
 
 const HALF = MOST_PER_NAMESPACE / 2;
 

@@ -1,6 +1,7 @@
 import { type Intent, originText, type Problem } from './ask.ts';
+import { MOST_PER_NAMESPACE } from './expression.ts';
 import { Faults } from './faults.ts';
-import { MOST_PER_NAMESPACE, NAMESPACE_FULL, type NamePattern } from './name-pattern.ts';
+import { NAMESPACE_FULL, type NamePattern } from './name-pattern.ts';
 
 interface Share {
   readonly size: number;

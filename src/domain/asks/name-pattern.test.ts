@@ -1,6 +1,9 @@
 import fc from 'fast-check';
+import { RE2JS } from 're2js';
 import { expect, test } from 'vitest';
-import { elements, matchesOne, type NamePattern, patternCosts, patternsIn, wholePatterns } from './name-pattern.ts';
+import { rounds } from '../../../test/support/soak.ts';
+import { expressionCosts } from './expression.ts';
+import { elements, keptBytes, matchesOne, type NamePattern, patternsIn, wholePatterns } from './name-pattern.ts';
 
 interface Read {
   readonly patterns: readonly NamePattern[];
@@ -101,7 +104,7 @@ test('of a list over 64 KiB the names count, with dots too, and no expression is
 
 test('the expressions of a list together: the first ones count', () => {
   const { patterns, faults } = read(`${numbered(100, (n) => `x${n}a{1000}`)},plain`);
-  expect(patterns.map(({ text }) => text)).toEqual([...Array.from({ length: 65 }, (_, n) => `x${n}a{1000}`), 'plain']);
+  expect(patterns.map(({ text }) => text)).toEqual([...Array.from({ length: 56 }, (_, n) => `x${n}a{1000}`), 'plain']);
   expect(new Set(faults.map((fault) => fault.replace(/^\S+ /, '')))).toEqual(new Set([LIMITS.together]));
 });
 
@@ -117,9 +120,69 @@ test('what people write is never too large', () => {
 });
 
 test('however many texts there are, what is kept is bounded', () => {
-  for (let edit = 0; edit < 10; edit += 1) read(numbered(500, (n) => `name-${edit}-${n}.`));
-  for (let edit = 0; edit < 70; edit += 1) read(`x${edit}${'a{1000}'.repeat(4)}`);
-  const { bytes, instructions } = patternCosts();
-  expect(bytes).toBeLessThanOrEqual(1_048_576);
-  expect(instructions).toBeLessThanOrEqual(262_144);
+  const { compiled } = expressionCosts();
+  for (let edit = 0; edit < 10; edit += 1) {
+    for (const pattern of read(numbered(500, (n) => `[n]ame-${edit}-${n}.`)).patterns) pattern.matches('name-1');
+  }
+  for (let edit = 0; edit < 70; edit += 1) read(`[x]${edit}${'a{1000}'.repeat(3)}`).patterns[0]?.matches('x1');
+  expect(keptBytes()).toBeLessThanOrEqual(1_048_576);
+  expect(expressionCosts().compiled - compiled).toBeGreaterThan(262_144);
+  expect(expressionCosts().kept).toBeLessThanOrEqual(262_144);
+});
+
+test('to read a list compiles nothing, and a name that begins otherwise is not matched', () => {
+  const before = expressionCosts();
+  const { patterns } = read('lazy-.*,lazy-[a-f]{8},(?:lazy)?');
+  expect(patterns).toHaveLength(3);
+  expect(patterns.slice(0, 2).map((pattern) => pattern.matches('other'))).toEqual([false, false]);
+  expect(expressionCosts()).toEqual(before);
+  expect(patterns[0]?.matches('lazy-1')).toBe(true);
+  expect(expressionCosts().compiled - before.compiled).toBe(patterns[0]?.size);
+});
+
+test('a name is matched once, however many patterns with the same expression ask', () => {
+  const { patterns } = read('[o]nce,(?:o)nce');
+  const before = expressionCosts().matched;
+  for (let n = 0; n < 100; n += 1) {
+    expect(patterns.map((pattern) => pattern.matches('once'))).toEqual([true, true]);
+    expect(patterns.map((pattern) => pattern.matches('twice'))).toEqual([false, false]);
+  }
+  expect(expressionCosts().matched - before).toBe(4);
+});
+
+test('expressions mean what RE2 makes of the text with its anchors', () => {
+  const pieces = [
+    'a',
+    'b',
+    '-',
+    '.',
+    '*',
+    '+',
+    '?',
+    '|',
+    '^',
+    '$',
+    '(',
+    ')',
+    '(?:',
+    '(?i)',
+    '(?m)',
+    '{0}',
+    '{1,2}',
+    '{2}',
+    '[ab]',
+    '\\b',
+    '\\Qa',
+    '\\E',
+  ];
+  const texts = fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 7 }).map((all) => all.join(''));
+  fc.assert(
+    fc.property(texts, fc.stringMatching(/^[abA-]{0,5}$/), (text, name) => {
+      const [search] = text.includes(',') ? [] : read(text).patterns;
+      if (search?.expression !== undefined) expect(search.matches(name)).toBe(RE2JS.compile(`^${text}$`).test(name));
+      const [whole] = readWhole([text]).patterns;
+      if (whole?.expression !== undefined) expect(whole.matches(name)).toBe(RE2JS.compile(text).testExact(name));
+    }),
+    { numRuns: rounds(2000, 100_000) },
+  );
 });

@@ -1,9 +1,8 @@
-import { RE2JS } from 're2js';
 import { indexOnce, WORTH_AN_INDEX } from '../index-once.ts';
 import { BoundedCache } from '../text/bounded-cache.ts';
 import { detached } from '../text/detached.ts';
 import { isSubdomain } from '../text/subdomain.ts';
-import { sizeOf } from './expression-size.ts';
+import { Expression, type Meaning, MOST_PER_NAMESPACE } from './expression.ts';
 
 /** One element of a named list. */
 export interface NamePattern {
@@ -14,7 +13,7 @@ export interface NamePattern {
   readonly literal: string | undefined;
   /** Set when it is an expression. Patterns with the same one match the same names. */
   readonly expression: string | undefined;
-  /** Of the expression, see `sizeOf`; 0 for a plain name. */
+  /** What the expression takes of the limits, see `sizeOf`; 0 for a plain name. */
   readonly size: number;
 }
 
@@ -28,12 +27,9 @@ export type Refuse = (text: string, fault: Fault, index: number) => void;
 const LONGEST_ELEMENT = 1000;
 /** A longer list can still name sources, by the thousand. */
 const LONGEST_LIST = 65_536;
-// Measured: as many instructions as a list may have compile in a fifth of a second, to 18 MB. A hundred usual expressions
-// have 2,000.
+/** Of instructions. Measured: those of a full list compile in 0.1 s. A hundred usual expressions have 20,000. */
 const MOST_PER_EXPRESSION = 4096;
 const MOST_PER_LIST = 65_536;
-/** Of all expressions that workloads of a namespace ask for; what several of them ask for counts once. */
-export const MOST_PER_NAMESPACE = 262_144;
 
 const number = (count: number): string => count.toLocaleString('en');
 const TOO_LONG: Fault = `is not read: an element may have at most ${number(LONGEST_ELEMENT)} characters`;
@@ -42,12 +38,6 @@ const TOO_LARGE: Fault = `is not read: an expression may have at most ${number(M
 const LIST_FULL: Fault = `is not read: the expressions of a list may have at most ${number(MOST_PER_LIST)} instructions together`;
 export const NAMESPACE_FULL: Fault = `is not read: the expressions of all workloads in a namespace may have at most ${number(MOST_PER_NAMESPACE)} instructions together`;
 const NAMELESS: Fault = 'matches nothing: no object can have this name';
-
-/**
- * `name`: this very name. `search`: an expression as Stakater reads it, which puts `^` and `$` around the text without a
- * group: `foo|bar` means `^foo` or `bar$`. `whole`: an expression that the whole name has to match.
- */
-type Meaning = 'name' | 'search' | 'whole';
 
 const METACHARACTERS = /[\\.+*?()|[\]{}^$]/;
 
@@ -83,7 +73,7 @@ export function wholePatterns(texts: readonly string[], refuse: Refuse): readonl
 function readAll(
   texts: readonly string[],
   refuse: Refuse,
-  meaningOf: (text: string) => Meaning | Faulty,
+  meaningOf: (text: string) => 'name' | Meaning | Faulty,
 ): readonly NamePattern[] {
   let room = MOST_PER_LIST;
   const patterns = new Map<string, NamePattern | Faulty>();
@@ -97,7 +87,7 @@ function readAll(
   return [...patterns.values()].filter((pattern): pattern is NamePattern => !('fault' in pattern));
 }
 
-function read(text: string, meaning: Meaning | Faulty, room: number): NamePattern | Faulty {
+function read(text: string, meaning: 'name' | Meaning | Faulty, room: number): NamePattern | Faulty {
   if (typeof meaning !== 'string') return meaning;
   return meaning === 'name' ? exactName(text) : expressionOf(text, meaning, room);
 }
@@ -132,65 +122,26 @@ export const exactName = (name: string): NamePattern => new PlainName(name);
 export const NO_NAME: NamePattern = exactName('');
 
 /** Thousands of workloads carry the same few expressions. In bytes. */
-const expressions = new BoundedCache<NamePattern>(1_048_576);
+const expressions = new BoundedCache<Expression>(1_048_576);
 /** What an expression takes in the cache beside its text. */
 const OVERHEAD = 256;
 
 /** The same text gives the same pattern. */
-function expressionOf(text: string, meaning: Exclude<Meaning, 'name'>, room: number): NamePattern | Faulty {
-  const key = `${meaning} ${text}`;
+function expressionOf(text: string, meaning: Meaning, room: number): NamePattern | Faulty {
+  const key = Expression.keyOf(text, meaning);
   const known = expressions.get(key);
-  if (known !== undefined) return known.size > room ? { fault: LIST_FULL } : known;
-  const pattern = newExpression(key, meaning, room);
-  if (!('fault' in pattern)) expressions.set(key, pattern, OVERHEAD + 2 * key.length);
-  return pattern;
-}
-
-function newExpression(key: string, meaning: Exclude<Meaning, 'name'>, room: number): NamePattern | Faulty {
-  // Part of the key: as part of the annotation it would keep the whole annotation in memory.
-  const text = key.slice(meaning.length + 1);
-  const size = sizeOf(text);
-  if (size > MOST_PER_EXPRESSION) return { fault: TOO_LARGE };
-  if (size > room) return { fault: LIST_FULL };
-  try {
-    program(key, meaning, text, size);
-  } catch (error) {
-    return { fault: `is no RE2 regular expression: ${reasonOf(error)}` };
-  }
-  // Neither asks RE2JS for a plain yes or no: for that it builds tables of up to 8 MB for each expression.
-  const matches = (name: string): boolean => {
-    const matcher = program(key, meaning, text, size).matcher(name);
-    return meaning === 'search' ? matcher.find() : matcher.matches();
-  };
-  return { text, matches, literal: undefined, expression: key, size };
-}
-
-/** Room for all expressions of one namespace: what is used is compiled again when it is not there. */
-const programs = new BoundedCache<RE2JS>(MOST_PER_NAMESPACE);
-
-let compiledSize = 0;
-
-function program(key: string, meaning: Meaning, text: string, size: number): RE2JS {
-  const known = programs.get(key);
+  const expression = known ?? new Expression(key, meaning);
+  if (expression.size > MOST_PER_EXPRESSION) return { fault: TOO_LARGE };
+  if (expression.size > room) return { fault: LIST_FULL };
   if (known !== undefined) return known;
-  compiledSize += size;
-  const compiled = RE2JS.compile(meaning === 'search' ? `^${text}$` : text);
-  programs.set(key, compiled, size);
-  return compiled;
+  const fault = expression.syntaxError();
+  if (fault !== undefined) return { fault: `is no RE2 regular expression: ${fault}` };
+  expressions.set(key, expression, OVERHEAD + 2 * key.length);
+  return expression;
 }
 
-/** RE2's message quotes the text with our `^` and `$` in it; only its first clause is about what the user wrote. */
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : '';
-  return /^error parsing regexp: ([^:`]+)/.exec(message)?.[1] ?? 'cannot be compiled';
-}
-
-/** What patterns cost so far: bytes of texts and instructions that are kept, and instructions that were ever compiled. */
-export const patternCosts = (): Readonly<Record<'bytes' | 'instructions' | 'compiled', number>> => ({
-  bytes: expressions.weight,
-  instructions: programs.weight,
-  compiled: compiledSize,
-});
+/** The bytes of expressions that are kept beside those of workloads. */
+export const keptBytes = (): number => expressions.weight;
 
 /** The elements of a list, without blanks around them; empty ones are left out. */
 export function elements(text: string): readonly string[] {
