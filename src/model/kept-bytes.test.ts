@@ -3,8 +3,10 @@ import { expect, test } from 'vitest';
 import { digest, policyOf, rowOf } from '../../test/conformance/given.ts';
 import { DEFAULT_KEYS, SAP_LISTS } from '../api/annotations.ts';
 import type { KubeObject } from '../api/objects.ts';
+import { expressionCosts } from '../domain/asks/expression.ts';
 import { ExpressionBudget } from '../domain/asks/expression-budget.ts';
 import { NameBudget } from '../domain/asks/name-budget.ts';
+import { patternsIn } from '../domain/asks/name-pattern.ts';
 import type { Source } from '../domain/source/source.ts';
 import { ObjectCache } from '../kube/watch/object-cache.ts';
 import { createObjectParser, type SeenWorkload } from './object-parser.ts';
@@ -124,6 +126,21 @@ test('a Rollout that borrows ever other templates: owners of before are not kept
     verdicts.enter(workload(rowOf('Rollout'), received({ metadata, spec: { workloadRef } })).workload);
   });
   expect(grown).toBeLessThan(10);
+});
+
+test.each<[string, (n: number) => string]>([
+  ['short ones', (n) => `[x${n}].`],
+  ['ones without regard to case', (n) => `(?i)\\W${n}`],
+  ['ones with many classes', (n) => `${'[^xy]'.repeat(100)}${n}`],
+  ['ones with many letters', (n) => `[x]${'y'.repeat(900)}${n}`],
+])('expressions that are compiled, %s: those of one namespace are kept', (_, text) => {
+  const { compiled } = expressionCosts();
+  const grown = grownBy(6, (edit) => {
+    const list = Array.from({ length: 8000 }, (__, n) => text(10_000 * edit + n)).join(',');
+    for (const pattern of patternsIn(list.slice(0, 65_000), () => {})) pattern.matches('name');
+  });
+  expect(expressionCosts().compiled - compiled).toBeGreaterThan(200_000);
+  expect(grown).toBeLessThan(40);
 });
 
 test('a class whose name no object can have is not kept', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { digest, objectOf, rowOf } from '../../test/conformance/given.ts';
+import { stepsOf } from '../../test/support/steps.ts';
 import { DEFAULT_KEYS, SAP_DISABLING_LABELS } from '../api/annotations.ts';
 import type { KubeObject } from '../api/objects.ts';
 import { createObjectParser, dataWrittenAt } from './object-parser.ts';
@@ -45,6 +46,17 @@ test('while only status moves, the same intent is handed back', () => {
       before.workload.intent,
     );
   }
+});
+
+test('a status event does not look for slips in a long list again', () => {
+  const { workload } = parser(false);
+  const received = (resourceVersion: string): KubeObject =>
+    version({ annotations: { [DEFAULT_KEYS.named.ConfigMap]: 'a*,'.repeat(65_000) }, resourceVersion });
+  const before = workload(KIND, received('41'));
+  const steps = stepsOf(() => {
+    expect(workload(KIND, received('42'), before).workload.intent).toBe(before.workload.intent);
+  });
+  expect(steps).toBeLessThan(1000);
 });
 
 test('equal Secrets of two namespaces have other fingerprints; one that is made anew has the same', () => {

@@ -3,6 +3,7 @@ import { rulesOf } from '../../../test/conformance/admission-given.ts';
 import { type Given, objectOf, rowOf } from '../../../test/conformance/given.ts';
 import { DEFAULT_KEYS, ON_CHANGE, SAP_LISTS } from '../../api/annotations.ts';
 import { objectAt } from '../../api/json.ts';
+import { expressionCosts } from '../asks/expression.ts';
 import { isAskedFor } from './asked-for.ts';
 import type { AdmissionRules } from './request.ts';
 
@@ -52,6 +53,13 @@ describe('marks serve somebody', () => {
   test('under compat, where no ask of its own brought them: somebody else asks', () => {
     expect(asked({}, { compat: true }, {})).toBe(true);
     expect(asked({}, { compat: false }, {})).toBe(false);
+  });
+
+  test('an expression is not compiled: that a list has one is enough', () => {
+    const { compiled, matched } = expressionCosts();
+    const lists = Object.values(DEFAULT_KEYS.named).map((key) => [key, `[a]{1000},.*-${key}`] as const);
+    for (const compat of [false, true]) expect(asked({ metadata: Object.fromEntries(lists) }, { compat })).toBe(true);
+    expect(expressionCosts()).toMatchObject({ compiled, matched });
   });
 
   test('annotations that are no texts ask for nothing', () => {

@@ -148,8 +148,16 @@ export function originText(origin: Origin): string {
   return origin.by === 'label' ? `label ${text}` : `${text} in ${placeText(origin.place)}`;
 }
 
-/** An annotation as one would write it. */
-export const annotationText = (key: string, value: string): string => `${key}: ${JSON.stringify(value)}`;
+/** A value of an annotation can have a quarter of a megabyte. Its end is where a cure adds a name. */
+const LONGEST_BEGINNING = 200;
+const LONGEST_END = 100;
+
+/** An annotation as one would write it; of a long value the beginning and the end. */
+export function annotationText(key: string, value: string): string {
+  const isLong = value.length > LONGEST_BEGINNING + LONGEST_END;
+  const shown = isLong ? `${value.slice(0, LONGEST_BEGINNING)}...${value.slice(-LONGEST_END)}` : value;
+  return `${key}: ${JSON.stringify(shown)}`;
+}
 
 export const placeText = (place: Place): string => (place === 'metadata' ? 'metadata' : 'the pod template');
 

@@ -53,6 +53,20 @@ describe('a verdict says which annotation decided, with its value, and where it 
   });
 });
 
+test('of a long list a verdict shows the beginning and the end, also the name that would have to be added', () => {
+  const list = 'other,'.repeat(30_000);
+  for (const given of [{ metadata: { [named.ConfigMap]: `${list}c.*` } }, { metadata: { [named.ConfigMap]: list } }]) {
+    const answer = verdict(given);
+    expect(answer.rule.length).toBeLessThan(500);
+    const cures = answer.reload ? [] : answer.cures;
+    for (const cure of cures) expect(cure.length).toBeLessThan(500);
+    expect(cures[0]).toContain(',cm"');
+  }
+  const excluded = verdict({ metadata: { [exclude.ConfigMap]: `${list}cm`, [auto]: 'true' }, pod });
+  expect(excluded).toMatchObject({ reload: false, because: 'excluded' });
+  expect(excluded.rule.length).toBeLessThan(500);
+});
+
 describe('a yes carries the ask that decided', () => {
   const askOf = (given: Given, policy: Partial<Policy> = {}): Ask | undefined => {
     const answer = verdict(given, {}, policy);
