@@ -37,7 +37,8 @@ export class KnownAnswers {
   }
 
   #open(expression: string): Uint8Array {
-    if (this.#answers.size === MOST_EXPRESSIONS) this.#answers.clear();
+    const [oldest = expression] = this.#answers.size < MOST_EXPRESSIONS ? [] : this.#answers.keys();
+    this.#answers.delete(oldest);
     const bits = new Uint8Array(BYTES);
     this.#answers.set(expression, bits);
     return bits;
