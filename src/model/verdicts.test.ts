@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { policyOf, workloadOf } from '../../test/conformance/given.ts';
+import { rounds } from '../../test/support/soak.ts';
 import { DEFAULT_KEYS } from '../api/annotations.ts';
 import type { SourceRef } from '../api/sources.ts';
 import { expressionCosts, MOST_PER_NAMESPACE } from '../domain/asks/expression.ts';
@@ -154,4 +156,31 @@ test('a list of 5,000 expressions beside 500 sources: each of its expressions me
   expect(expressions).toBeLessThan(420);
   expect(costOf(concerned).matched).toBeLessThanOrEqual(500 * expressions);
   expect(costOf(concerned)).toEqual({ compiled: 0, matched: 0 });
+});
+
+test('whatever lists the workloads of a namespace have, a change matches and compiles each expression once at most', () => {
+  const pieces = ['a', '[ab]', '[ab]*', '(?:ab)?', 'a{100}', '.', '|', '\\W', ',', ',', '-'];
+  const element = fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 30 }).map((all) => all.join(''));
+  const lists = fc.array(
+    fc.array(element, { maxLength: 40 }).map((all) => all.join(',')),
+    { minLength: 1, maxLength: 5 },
+  );
+  const names = fc.array(fc.stringMatching(/^[ab]{1,40}$/), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(lists, names, (all, changed) => {
+      const { index, configs, see, change } = setUp();
+      const workloads = all.map((each, n) => see(`web-${n}`, each));
+      const expressions = new Set(
+        workloads.flatMap(({ ref }) =>
+          index.interestOf(workloadKey(ref)).patterns.map(({ pattern }) => pattern?.expression),
+        ),
+      );
+      const changes = () => changed.map((name) => change({ ...app, name }));
+      const first = costOf(changes);
+      expect(first.matched).toBeLessThanOrEqual(expressions.size * changed.length);
+      expect(first.compiled).toBeLessThanOrEqual(configs.expressions.sizeOf('shop'));
+      expect(costOf(changes)).toEqual({ compiled: 0, matched: 0 });
+    }),
+    { numRuns: rounds(100, 10_000) },
+  );
 });

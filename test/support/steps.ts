@@ -2,7 +2,8 @@ type Method = (this: unknown, ...given: unknown[]) => unknown;
 
 /**
  * How many steps some work takes: elements that methods of lists look at, and characters that regular expressions read. A
- * count, unlike a time, is the same on every machine. Plain loops are not seen. Work that takes more than `most` is broken off.
+ * count, unlike a time, is the same on every machine. Plain loops are not seen,
+ * nor what RE2 does: `expressionCosts` counts that. Work that takes more than `most` is broken off.
  */
 export function stepsOf(work: () => void, most = Number.POSITIVE_INFINITY): number {
   let steps = 0;

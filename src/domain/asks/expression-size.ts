@@ -12,6 +12,8 @@ const UNICODE = 1024;
 const FOLDED_UNICODE = 4096;
 /** Of each expression: its beginning, its end, and two anchors. */
 const FRAME = 4;
+/** Of the smallest expression. */
+export const SMALLEST = FRAME + PROGRAM;
 /** Of each group: where it begins and ends, and that it can be empty. */
 const GROUP = 3;
 
@@ -48,7 +50,7 @@ const FOLDS = /\(\?[A-Za-z-]*i/;
 export function sizeOf(text: string): number {
   const size = new Size(FOLDS.test(text));
   for (const [token] of text.matchAll(TOKEN)) size.read(token);
-  return size.total() + FRAME + PROGRAM;
+  return size.total() + SMALLEST;
 }
 
 /** The size of a part, and the size that it has behind a choice. */

@@ -3,6 +3,7 @@ import { BoundedCache } from '../text/bounded-cache.ts';
 import { detached } from '../text/detached.ts';
 import { isSubdomain } from '../text/subdomain.ts';
 import { Expression, type Meaning, MOST_PER_NAMESPACE } from './expression.ts';
+import { SMALLEST } from './expression-size.ts';
 
 /** One element of a named list. */
 export interface NamePattern {
@@ -128,6 +129,8 @@ const OVERHEAD = 256;
 
 /** The same text gives the same pattern. */
 function expressionOf(text: string, meaning: Meaning, room: number): NamePattern | Faulty {
+  // A list can have tens of thousands more.
+  if (room < SMALLEST) return { fault: LIST_FULL };
   const key = Expression.keyOf(text, meaning);
   const known = expressions.get(key);
   const expression = known ?? new Expression(key, meaning);
