@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { rounds } from '../../../test/support/soak.ts';
 import { sizeOf } from './expression-size.ts';
 
-const PROGRAM = 150;
+const PROGRAM = 100;
 
 /** The number of instructions; undefined: it is no expression. */
 function instructions(text: string): number | undefined {

@@ -1,19 +1,32 @@
-/** What an expression takes beside its instructions: the smallest one has 5 KB, and compiles in 50 µs. */
-const PROGRAM = 150;
-/** Matching a name takes as long as there are places where it may be. Behind a choice these can be all. */
-const CHOICE = 14;
-const BEHIND = 20;
-/** A class takes as much memory as so many characters, however often it is repeated; without regard to case, also time. */
-const CLASS = 3;
-const FOLDED_CLASS = 24;
+/** What counts how much. */
+interface Costs {
+  /** Of an expression, beside its parts. */
+  readonly program: number;
+  readonly choice: number;
+  /** Everything behind the first choice counts so many times. */
+  readonly behind: number;
+  readonly class: number;
+  /** Without regard to case. */
+  readonly foldedClass: number;
+}
+
+const INSTRUCTIONS: Costs = { program: 0, choice: 2, behind: 1, class: 0, foldedClass: 0 };
+
+/**
+ * In proportion to memory and time. The smallest expression has 5 KB, and compiles in 50 µs. To match a name takes as long as
+ * there are places where it may be: behind a choice these can be all. A class takes as much memory as so many characters,
+ * however often it is repeated; without regard to case, also time.
+ */
+const WEIGHTS: Costs = { program: 100, choice: 14, behind: 20, class: 3, foldedClass: 24 };
+
 /** A class of Unicode takes kilobytes. No name of an object needs one. */
 const UNICODE = 1024;
 /** It takes 20 ms. */
 const FOLDED_UNICODE = 4096;
 /** Of each expression: its beginning, its end, and two anchors. */
 const FRAME = 4;
-/** Of the smallest expression. */
-export const SMALLEST = FRAME + PROGRAM;
+/** What the smallest expression weighs. */
+export const SMALLEST = FRAME + WEIGHTS.program;
 /** Of each group: where it begins and ends, and that it can be empty. */
 const GROUP = 3;
 
@@ -42,15 +55,19 @@ const IS_CLASS = /^(?:\[|\\[dDsSwW])/;
 const FOLDS = /\(\?[A-Za-z-]*i/;
 
 /**
- * How large an RE2 expression is, without compiling it: never less than the number of instructions that it is compiled to,
- * and about in proportion to the memory and the time that it takes.
- *
- * One pass over the text. Where it is no expression the size means nothing.
+ * How many instructions an RE2 expression has at most, without compiling it. Where the text is no expression the number means
+ * nothing.
  */
-export function sizeOf(text: string): number {
-  const size = new Size(FOLDS.test(text));
+export const instructionsIn = (text: string): number => measured(text, INSTRUCTIONS);
+
+/** What an expression takes of the limits of a list and a namespace: about in proportion to its memory and time. */
+export const sizeOf = (text: string): number => measured(text, WEIGHTS);
+
+/** One pass over the text. */
+function measured(text: string, costs: Costs): number {
+  const size = new Size(costs, FOLDS.test(text));
   for (const [token] of text.matchAll(TOKEN)) size.read(token);
-  return size.total() + SMALLEST;
+  return size.total() + costs.program + FRAME;
 }
 
 /** The size of a part, and the size that it has behind a choice. */
@@ -69,6 +86,7 @@ interface Outer {
 }
 
 class Size {
+  readonly #costs: Costs;
   readonly #folds: boolean;
   readonly #outer: Outer[] = [];
   /** Of the open group: what was read of it before the last item, and that item, which a repetition would repeat. */
@@ -80,7 +98,8 @@ class Size {
   #isBehind = false;
   #classes = 0;
 
-  constructor(folds: boolean) {
+  constructor(costs: Costs, folds: boolean) {
+    this.#costs = costs;
     this.#folds = folds;
   }
 
@@ -112,7 +131,7 @@ class Size {
   }
 
   #item(token: string): void {
-    if (IS_CLASS.test(token)) this.#classes += this.#folds ? FOLDED_CLASS : CLASS;
+    if (IS_CLASS.test(token)) this.#classes += this.#folds ? this.#costs.foldedClass : this.#costs.class;
     if (token.length === 1 || !WIDE.test(token)) this.#add(1);
     else this.#add(this.#folds ? FOLDED_UNICODE : UNICODE);
   }
@@ -124,12 +143,13 @@ class Size {
   }
 
   #part(instructions: number): Part {
-    const behind = BEHIND * instructions;
+    const behind = this.#costs.behind * instructions;
     return { size: this.#isBehind ? behind : instructions, behind };
   }
 
   #choose(): void {
-    this.#before = sum(this.#before, { size: CHOICE, behind: CHOICE });
+    const { choice } = this.#costs;
+    this.#before = sum(this.#before, { size: choice, behind: choice });
     this.#hasChoice = true;
     this.#isBehind = true;
   }
@@ -153,7 +173,7 @@ class Size {
   #repeat(times: number, isChoice: boolean): void {
     const { behind, size } = this.#last;
     const once = this.#lastHasChoice ? behind : size;
-    const more = isChoice ? CHOICE : 0;
+    const more = isChoice ? this.#costs.choice : 0;
     this.#last = { size: times * (once + more) + 1, behind: times * (behind + more) + 1 };
     if (!isChoice) return;
     this.#lastHasChoice = true;

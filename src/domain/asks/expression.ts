@@ -1,6 +1,6 @@
 import { RE2Set } from 're2js';
 import { BoundedCache } from '../text/bounded-cache.ts';
-import { sizeOf } from './expression-size.ts';
+import { instructionsIn, sizeOf } from './expression-size.ts';
 import { KnownAnswers } from './known-answers.ts';
 import type { NamePattern } from './name-pattern.ts';
 
@@ -18,6 +18,8 @@ export const MOST_PER_NAMESPACE = 262_144;
  * 13 MB for the states that matching finds.
  */
 const programs = new BoundedCache<RE2Set>(MOST_PER_NAMESPACE);
+/** A program has some 7 KB more than its size says. */
+const OVERHEAD = 50;
 /** Bytes for the states of an expression, for each of its instructions. RE2JS would take 8 MB for an expression. */
 const STATES_PER_INSTRUCTION = 48;
 
@@ -30,6 +32,7 @@ export class Expression implements NamePattern {
   readonly text: string;
   readonly literal = undefined;
   readonly expression: string;
+  readonly instructions: number;
   readonly size: number;
   readonly #meaning: Meaning;
   readonly #prefix: string;
@@ -39,6 +42,7 @@ export class Expression implements NamePattern {
     this.expression = key;
     // Part of the key: as part of the annotation it would keep the whole annotation in memory.
     this.text = key.slice(meaning.length + 1);
+    this.instructions = instructionsIn(this.text);
     this.size = sizeOf(this.text);
     this.#meaning = meaning;
     this.#prefix = prefixOf(this.text);
@@ -75,7 +79,7 @@ export class Expression implements NamePattern {
     program.compile();
     // The parsed text takes as much memory again.
     program.regexps = [];
-    programs.set(this.expression, program, this.size);
+    programs.set(this.expression, program, this.size + OVERHEAD);
     return program;
   }
 

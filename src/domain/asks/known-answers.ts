@@ -2,8 +2,8 @@
 const MOST_NAMES = 4096;
 /** Two bits for each name: whether the answer is known, and what it is. */
 const BYTES = MOST_NAMES / 4;
-/** Expressions whose answers are kept: as many as two full namespaces have. About 4 MB. */
-const MOST_EXPRESSIONS = 3500;
+/** Expressions whose answers are kept: as many as two full namespaces have. About 5 MB. */
+const MOST_EXPRESSIONS = 5000;
 
 /**
  * Remembers which names an expression matches. The reverse index and the verdict of each workload ask the same question

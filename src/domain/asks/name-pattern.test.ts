@@ -104,7 +104,7 @@ test('of a list over 64 KiB the names count, with dots too, and no expression is
 
 test('the expressions of a list together: the first ones count', () => {
   const { patterns, faults } = read(`${numbered(100, (n) => `x${n}a{1000}`)},plain`);
-  expect(patterns.map(({ text }) => text)).toEqual([...Array.from({ length: 56 }, (_, n) => `x${n}a{1000}`), 'plain']);
+  expect(patterns.map(({ text }) => text)).toEqual([...Array.from({ length: 59 }, (_, n) => `x${n}a{1000}`), 'plain']);
   expect(new Set(faults.map((fault) => fault.replace(/^\S+ /, '')))).toEqual(new Set([LIMITS.together]));
 });
 
@@ -117,6 +117,9 @@ test('what people write is never too large', () => {
   const usual = ['app-.*', '[a-z0-9-]{63}', 'app-(one|two|three)-[a-z]{10}', '.*'];
   const list = Array.from({ length: 50 }, (_, n) => usual.map((each) => `team-${n}-${each}`)).flat();
   expect(read(list.join(',')).faults).toEqual([]);
+  const names = Array.from({ length: 80 }, (_, n) => `config-${n}`).join('|');
+  const choice = read(`(${names})`);
+  expect([choice.faults, choice.patterns[0]?.matches('config-79')]).toEqual([[], true]);
 });
 
 test('however many texts there are, what is kept is bounded', () => {

@@ -134,7 +134,7 @@ function expressionOf(text: string, meaning: Meaning, room: number): NamePattern
   const key = Expression.keyOf(text, meaning);
   const known = expressions.get(key);
   const expression = known ?? new Expression(key, meaning);
-  if (expression.size > MOST_PER_EXPRESSION) return { fault: TOO_LARGE };
+  if (expression.instructions > MOST_PER_EXPRESSION) return { fault: TOO_LARGE };
   if (expression.size > room) return { fault: LIST_FULL };
   if (known !== undefined) return known;
   const fault = expression.syntaxError();
