@@ -1,3 +1,4 @@
+import { thousands } from '../text/thousands.ts';
 import { type Ask, type Intent, originText, type Problem } from './ask.ts';
 import { Faults } from './faults.ts';
 import type { NamePattern } from './name-pattern.ts';
@@ -9,9 +10,8 @@ export const MOST_NAMES_PER_NAMESPACE = 50_000;
 /** Short lists always count, so that a neighbor with long ones cannot shut them out. */
 const SHORT = 100;
 
-const number = (count: number): string => count.toLocaleString('en');
-export const TOO_MANY_NAMES = `is not read: the lists of a workload or ReloaderConfig may have at most ${number(MOST_NAMES)} names together`;
-export const NO_ROOM_FOR_NAMES = `is not read: the long lists of a namespace may have at most ${number(MOST_NAMES_PER_NAMESPACE)} names together`;
+export const TOO_MANY_NAMES = `is not read: the lists of a workload or ReloaderConfig may have at most ${thousands(MOST_NAMES)} names together`;
+export const NO_ROOM_FOR_NAMES = `is not read: the long lists of a namespace may have at most ${thousands(MOST_NAMES_PER_NAMESPACE)} names together`;
 
 interface Share {
   readonly namespace: string;

@@ -2,6 +2,7 @@ import { indexOnce, WORTH_AN_INDEX } from '../index-once.ts';
 import { BoundedCache } from '../text/bounded-cache.ts';
 import { detached } from '../text/detached.ts';
 import { isSubdomain } from '../text/subdomain.ts';
+import { thousands } from '../text/thousands.ts';
 import { Expression, type Meaning, MOST_PER_NAMESPACE } from './expression.ts';
 import { SMALLEST } from './expression-size.ts';
 
@@ -32,12 +33,11 @@ const LONGEST_LIST = 65_536;
 const MOST_PER_EXPRESSION = 4096;
 const MOST_PER_LIST = 65_536;
 
-const number = (count: number): string => count.toLocaleString('en');
-const TOO_LONG: Fault = `is not read: an element may have at most ${number(LONGEST_ELEMENT)} characters`;
-const IN_LONG_LIST: Fault = `is not read: a list with expressions may have at most ${number(LONGEST_LIST)} characters`;
-const TOO_LARGE: Fault = `is not read: an expression may have at most ${number(MOST_PER_EXPRESSION)} instructions`;
-const LIST_FULL: Fault = `is not read: the expressions of a list may have at most ${number(MOST_PER_LIST)} instructions together`;
-export const NAMESPACE_FULL: Fault = `is not read: the expressions of all workloads in a namespace may have at most ${number(MOST_PER_NAMESPACE)} instructions together`;
+const TOO_LONG: Fault = `is not read: an element may have at most ${thousands(LONGEST_ELEMENT)} characters`;
+const IN_LONG_LIST: Fault = `is not read: a list with expressions may have at most ${thousands(LONGEST_LIST)} characters`;
+const TOO_LARGE: Fault = `is not read: an expression may have at most ${thousands(MOST_PER_EXPRESSION)} instructions`;
+const LIST_FULL: Fault = `is not read: the expressions of a list may have at most ${thousands(MOST_PER_LIST)} instructions together`;
+export const NAMESPACE_FULL: Fault = `is not read: the expressions of all workloads in a namespace may have at most ${thousands(MOST_PER_NAMESPACE)} instructions together`;
 const NAMELESS: Fault = 'matches nothing: no object can have this name';
 
 const METACHARACTERS = /[\\.+*?()|[\]{}^$]/;

@@ -59,7 +59,5 @@ export function leftOf({ uids }: Restart, pods: readonly Pod[]): Pod[] {
 
 const wait = (reason: 'ending' | 'recover', message: string): NextEviction => ({ do: 'wait', for: reason, message });
 
-const { compare } = new Intl.Collator('en', { numeric: true });
-
 /** As a StatefulSet does it, whose first pod often leads the others. */
-const byNameDescending = (one: Pod, other: Pod): number => compare(other.name, one.name);
+const byNameDescending = (one: Pod, other: Pod): number => other.name.localeCompare(one.name, 'en', { numeric: true });
