@@ -63,7 +63,7 @@ function byDeployment({ namespace, name, parsed }: Deployed): Ruling | string {
   return asRuling(parsed, namespace, `the flags ${where}`, where);
 }
 
-/** A text says why it cannot be gone by. Anybody may write what is quoted: it must not steer a terminal. */
+/** A string says why these flags cannot be used. Anybody may write the quoted text, so it is made visible. */
 function asRuling(parsed: ParsedSettings, namespace: string, by: string, where: string): Ruling | string {
   if (parsed.ok) return { by: visible(by), settings: parsed.settings, namespace };
   return visible(`those ${where} are not understood here: ${parsed.problems.join('; ')}`);

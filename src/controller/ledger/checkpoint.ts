@@ -43,8 +43,8 @@ export class Checkpoint extends CheckpointReader {
   #notCreated: readonly ShardWriter[] = [];
   #growAfter = Number.NEGATIVE_INFINITY;
   /**
-   * By the number of a shard: workloads that it goes on to hold although their place is another shard now, until that one
-   * is stored. So an entry is in the cluster at every moment, whoever dies and whatever is refused.
+   * Entries that move to another shard. Their old shard, the key of this map, keeps them until the new shard is stored. So a
+   * crash or a refused write loses no entry.
    */
   #lodgers = new Map<number, Set<WorkloadKey>>();
   /** Written down as not yet rolled out. */
@@ -239,7 +239,7 @@ export class Checkpoint extends CheckpointReader {
     return 1;
   }
 
-  /** Shards whose lodgers are all stored in their own place are to be written without them. */
+  /** Lets the lodgers of a shard go once all of them are stored in their own shards, and has the shard written without them. */
   #moveOut(): boolean {
     const shards = this.#shards;
     const isAtHome = (key: WorkloadKey) => shards[this.numberOf(key, shards.length)]?.currentVersion !== undefined;
@@ -346,7 +346,7 @@ export class Checkpoint extends CheckpointReader {
     for (const shard of shards) shard.heldUntil = Number.NEGATIVE_INFINITY;
   }
 
-  /** What has its place in another shard now stays where it was for the time being. */
+  /** Entries that belong into another shard now stay in their old shard until they are stored in the new one. */
   #lodgeMoved(countBefore: number): void {
     for (const key of new Set([...this.#deps.states().keys(), ...this.entries.keys()])) {
       const n = this.numberOf(key, countBefore);
@@ -440,7 +440,7 @@ export class Checkpoint extends CheckpointReader {
   }
 }
 
-/** Where an entry is to be, of what is written now. */
+/** The shards that are written now and hold an entry: its own, and those where it is a lodger. */
 interface Shards {
   readonly home: ShardEntry[] | undefined;
   readonly abroad: readonly ShardEntry[][];
@@ -451,7 +451,7 @@ function put(entry: ShardEntry, { home, abroad }: Shards): void {
   for (const shard of abroad) shard.push({ ...entry, isLodger: true });
 }
 
-/** Somebody else may have written the shard twice in a moment: that is over at the next try. */
+/** A 409 passes too: another writer changed the shard twice in a moment. */
 const isPassing = (failure: KubeError): boolean => isTransient(failure) || failure.status === 409;
 
 const notKept = (status: number, detail: string): KubeError =>

@@ -39,7 +39,7 @@ export const SHARD_BYTES = 700_000;
 // are no reason for more shards.
 export const USUAL_BYTES = 64_000;
 const FEW_WORKLOADS = 50;
-// What a usual entry needs, where there is not even room for the smallest entry of every workload.
+// The most that one entry gets where not even the smallest entry of every workload fits. Usual entries need less.
 const SMALL_BYTES = 2000;
 
 interface Row extends ShardEntry {
@@ -59,7 +59,7 @@ export function shardText(head: Omit<ShardContent, 'workloads'>, entries: readon
   );
   const cut = new Map<WorkloadKey, Cut>();
   const kept = fitting(own, room, cut);
-  // Only for a while, so they take no room from others. A part of one would count more than the whole in its own shard.
+  // Lodgers take no room from others. None is cut: this text is newer, so a part would replace the whole entry elsewhere.
   const fitted = [...kept, ...whole(lodgers, room - sumOf(kept))];
   // The last two characters close the entries and the shard.
   const text = `${empty.slice(0, -2)}${fitted.map((row) => row.text).join(',')}}}`;
@@ -85,7 +85,7 @@ function fitting(rows: readonly Row[], room: number, cut: Map<WorkloadKey, Cut>)
   });
 }
 
-/** As many rows as there is room for, small ones, and first those that a later start cannot do without. */
+/** As many small rows as there is room for. Rows with a waiting change or a restart come first. */
 function mostUrgent(rows: readonly Row[], bytes: number, cut: Map<WorkloadKey, Cut>): readonly Row[] {
   let left = bytes;
   return urgentFirst(rows).flatMap((row) => {

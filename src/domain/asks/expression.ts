@@ -18,7 +18,7 @@ export const MOST_PER_NAMESPACE = 262_144;
  * 13 MB for the states that matching finds.
  */
 const programs = new BoundedCache<RE2Set>(MOST_PER_NAMESPACE);
-/** A program has some 7 KB more than its size says. */
+/** What a compiled expression weighs in this cache beside its size: so 262,144 stay below the memory above. */
 const OVERHEAD = 50;
 /** Bytes for the states of an expression, for each of its instructions. RE2JS would take 8 MB for an expression. */
 const STATES_PER_INSTRUCTION = 48;
